@@ -1,0 +1,30 @@
+# Plain make; each target is one script of scripts/ or one cargo command. Needs Rust; what else is missing is
+# installed or named.
+.POSIX:
+.PHONY: help run test test-model try-model bench check
+
+help:
+	@echo 'make run         build haft and talk to its demo model'
+	@echo 'make test        run all tests'
+	@echo 'make test-model  run haft on a real local model (fetches about 1.1 GB the first time)'
+	@echo "make try-model   let that model work on a task: make try-model TASK='What is 23*19?'"
+	@echo 'make bench       run the benches; prints each goal and its figure'
+	@echo 'make check       format, lints, docs, house rules'
+
+run:
+	@bash scripts/run.sh
+
+test:
+	@bash scripts/test.sh
+
+test-model:
+	@bash scripts/test-model.sh
+
+try-model:
+	@bash scripts/try-model.sh
+
+bench:
+	@cargo bench --package haft-bench
+
+check:
+	@bash scripts/check.sh
