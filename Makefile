@@ -24,7 +24,7 @@ try-model:
 	@bash scripts/try-model.sh
 
 bench:
-	@cargo bench --package haft-bench
+	@cargo bench --package haft-bench --no-fail-fast
 
 check:
 	@bash scripts/check.sh
