@@ -1,0 +1,391 @@
+//! What records say. One variant a kind; C's names where C has them (JRN-01, EVT-05, CONFLICT-23).
+//!
+//! Payloads are stored for good: a field may be added with a default, none may be renamed or change its meaning.
+//! Large things stand in files beside the record, which names them by digest (RES-10).
+
+use haft_schema::{Digest, canonical};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::RequestedCall;
+use crate::consent::{Closing, Question};
+use crate::error::ErrorCode;
+use crate::ids::{CallId, ConsentId, InvocationId, ProjectId, RunId, SessionId, ToolId, WireId};
+use crate::ports::{FinishReason, Usage};
+use crate::result::FileChange;
+use crate::turn::ToolTurnContract;
+
+/// A file of the run workspace that a record speaks of, committed with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    /// Path in the run workspace, such as `tool-args/call_….json`.
+    pub path: String,
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// It did what it should.
+    Completed,
+    /// Something was kept, something failed.
+    PartialSuccess,
+    /// It failed.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+}
+
+macro_rules! payloads {
+    ($($(#[$meta:meta])* $name:ident($body:ty) = $kind:literal;)*) => {
+        /// The content of one record.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Payload {
+            $($(#[$meta])* $name($body),)*
+        }
+
+        impl Payload {
+            /// All kinds, in the order of a run.
+            pub const KINDS: &'static [&'static str] = &[$($kind),*];
+
+            /// The stored name of the kind.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $kind,)* }
+            }
+
+            /// The payload as a JSON value.
+            pub fn to_value(&self) -> Result<Value, PayloadError> {
+                match self {
+                    $(Self::$name(body) => serde_json::to_value(body),)*
+                }
+                .map_err(|error| PayloadError { kind: self.kind().to_owned(), reason: error.to_string() })
+            }
+
+            /// Reads the payload of a record of `kind`.
+            pub fn read(kind: &str, bytes: &[u8]) -> Result<Self, PayloadError> {
+                let fail = |reason: String| PayloadError { kind: kind.to_owned(), reason };
+                match kind {
+                    $($kind => serde_json::from_slice(bytes).map(Self::$name).map_err(|error| fail(error.to_string())),)*
+                    _ => Err(fail("this kind is not known; a newer Haft may have written it".to_owned())),
+                }
+            }
+        }
+    };
+}
+
+payloads! {
+    /// A run begins.
+    RunStarted(RunStarted) = "run_started";
+    /// An invocation's tools are frozen and its first request is put together (TRN-04).
+    ContextAssembled(ContextAssembled) = "context_assembled";
+    /// A model is asked.
+    ModelRequestCreated(ModelRequestCreated) = "model_request_created";
+    /// A model answered.
+    ModelTurnCompleted(ModelTurnCompleted) = "model_turn_completed";
+    /// A model request failed for good.
+    ModelRequestFailed(ModelRequestFailed) = "model_request_failed";
+    /// A call was asked for.
+    ToolCallRequested(ToolCallRequested) = "tool_call_requested";
+    /// A question was put to a person.
+    ConsentOpened(Question) = "consent_opened";
+    /// A question ended.
+    ConsentClosed(ConsentClosed) = "consent_closed";
+    /// The intent is committed: the tool may run.
+    ToolCallStarted(ToolCallStarted) = "tool_call_started";
+    /// The call did its work.
+    ToolCallCompleted(ToolCallCompleted) = "tool_call_completed";
+    /// The call failed, was refused, was stopped, or its outcome is unknown.
+    ToolCallFailed(ToolCallFailed) = "tool_call_failed";
+    /// The run is over.
+    RunEnded(RunEnded) = "run_ended";
+    /// The payload of an earlier record, and the files that it speaks of, were taken away on purpose.
+    PayloadRedacted(PayloadRedacted) = "payload_redacted";
+    /// All payloads and files of the run were taken away with its session.
+    SessionDeleted(SessionDeleted) = "session_deleted";
+}
+
+/// A payload that cannot be written or read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the payload of a `{kind}` record is unreadable: {reason}")]
+pub struct PayloadError {
+    /// The record's kind.
+    pub kind: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Payload {
+    /// The canonical bytes that are stored and hashed.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, PayloadError> {
+        Ok(canonical::to_bytes(&self.to_value()?))
+    }
+
+    /// The files that the record speaks of.
+    pub fn files(&self) -> Vec<&FileRef> {
+        match self {
+            Self::RunStarted(_)
+            | Self::ModelRequestCreated(_)
+            | Self::ModelTurnCompleted(_)
+            | Self::ModelRequestFailed(_)
+            | Self::ConsentOpened(_)
+            | Self::ConsentClosed(_)
+            | Self::ToolCallStarted(_)
+            | Self::RunEnded(_)
+            | Self::PayloadRedacted(_)
+            | Self::SessionDeleted(_) => Vec::new(),
+            Self::ContextAssembled(body) => vec![&body.snapshot],
+            Self::ToolCallRequested(body) => vec![&body.arguments],
+            Self::ToolCallCompleted(body) => vec![&body.result],
+            Self::ToolCallFailed(body) => vec![&body.result],
+        }
+    }
+
+    /// Digests of the blobs that the record speaks of.
+    pub fn blobs(&self) -> Vec<Digest> {
+        let changes: &[FileChange] = match self {
+            Self::ToolCallCompleted(body) => &body.files,
+            Self::ToolCallFailed(body) => &body.files,
+            _ => return Vec::new(),
+        };
+        changes.iter().filter_map(|change| change.before).collect()
+    }
+
+    /// The call that the record speaks of.
+    pub fn call_id(&self) -> Option<&CallId> {
+        match self {
+            Self::ToolCallRequested(body) => Some(&body.call_id),
+            Self::ToolCallStarted(body) => Some(&body.call_id),
+            Self::ToolCallCompleted(body) => Some(&body.call_id),
+            Self::ToolCallFailed(body) => Some(&body.call_id),
+            Self::ConsentOpened(question) => Some(&question.call_id),
+            Self::ConsentClosed(body) => Some(&body.call_id),
+            Self::RunStarted(_)
+            | Self::ContextAssembled(_)
+            | Self::ModelRequestCreated(_)
+            | Self::ModelTurnCompleted(_)
+            | Self::ModelRequestFailed(_)
+            | Self::RunEnded(_)
+            | Self::PayloadRedacted(_)
+            | Self::SessionDeleted(_) => None,
+        }
+    }
+}
+
+/// A run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The session.
+    pub session: SessionId,
+    /// `chat` or `agent`.
+    pub run_kind: crate::profile::RunKind,
+    /// Which surface began it: `call`, `exec`, `run`, `chat`, `embed` …
+    pub surface: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// Name of the model; none where no model is asked.
+    pub model: Option<String>,
+    /// The session's project.
+    pub project: Option<ProjectId>,
+    /// What the person wrote; none for single calls.
+    pub prompt: Option<String>,
+    /// The session's run before this one, with its last hash: so that a run that is gone is missed.
+    pub previous_run: Option<(RunId, Digest)>,
+    /// The version of Haft that wrote it.
+    pub haft: String,
+}
+
+/// An invocation's context is put together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextAssembled {
+    /// The invocation; also the snapshot's id (SNP-09).
+    pub invocation: InvocationId,
+    /// The snapshot's file (SNP-07).
+    pub snapshot: FileRef,
+    /// Aliases and ids, in order.
+    pub tools: Vec<(String, ToolId)>,
+    /// The first turn's contract.
+    pub contract: ToolTurnContract,
+}
+
+/// A model is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequestCreated {
+    /// The invocation.
+    pub invocation: InvocationId,
+    /// The turn, from 1.
+    pub turn: u32,
+    /// Name of the model.
+    pub model: String,
+    /// The dialect in which it is spoken to.
+    pub dialect: String,
+    /// Messages in the request.
+    pub messages: u64,
+    /// This round's contract (TRN-04).
+    pub contract: ToolTurnContract,
+}
+
+/// A model answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelTurnCompleted {
+    /// The invocation.
+    pub invocation: InvocationId,
+    /// The turn, from 1.
+    pub turn: u32,
+    /// Visible text.
+    pub text: String,
+    /// Reasoning that was shown.
+    pub reasoning: String,
+    /// The answer as written, where it differs.
+    pub raw: Option<String>,
+    /// What it asks for, with the host's ids, in order.
+    pub calls: Vec<RequestedCallRecord>,
+    /// Why it stopped.
+    pub finish_reason: FinishReason,
+    /// Tokens.
+    pub usage: Option<Usage>,
+    /// What the provider wants back. Opaque.
+    pub provider_metadata: Option<Value>,
+}
+
+/// One requested call in a [`ModelTurnCompleted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestedCallRecord {
+    /// The host's id.
+    pub call_id: CallId,
+    /// What was asked.
+    pub requested: RequestedCall,
+}
+
+/// A model request failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequestFailed {
+    /// The invocation.
+    pub invocation: InvocationId,
+    /// The turn, from 1.
+    pub turn: u32,
+    /// `model.unreachable` …
+    pub error_code: String,
+    /// What a person should know.
+    pub message: String,
+}
+
+/// A call was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallRequested {
+    /// The host's id.
+    pub call_id: CallId,
+    /// Which tool; none where no tool was known.
+    pub tool_id: Option<ToolId>,
+    /// The name that the model wrote.
+    pub alias: String,
+    /// The provider's id, opaque (JRN-04).
+    pub wire_id: Option<WireId>,
+    /// The arguments' file: prepared where they could be, else as written.
+    pub arguments: FileRef,
+    /// Digest of the canonical prepared arguments; none if the call was not prepared.
+    pub arguments_digest: Option<Digest>,
+    /// Repairs that reading it needed.
+    pub repairs: Vec<String>,
+    /// What policy said: `allow`, `ask`, `deny`; none where it was not asked.
+    pub decision: Option<String>,
+    /// The rule that decided.
+    pub rule: Option<String>,
+    /// Who answered an ask.
+    pub granted_by: Option<String>,
+}
+
+/// The intent is committed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallStarted {
+    /// The host's id.
+    pub call_id: CallId,
+    /// Which tool.
+    pub tool_id: ToolId,
+}
+
+/// The call did its work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallCompleted {
+    /// The host's id.
+    pub call_id: CallId,
+    /// Which tool.
+    pub tool_id: ToolId,
+    /// The name that the model wrote.
+    pub alias: String,
+    /// The result's file, whole.
+    pub result: FileRef,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// Artifact versions made: id, version, SHA-256 of the content.
+    pub artifacts: Vec<(String, u32, Digest)>,
+    /// Files changed outside the store.
+    pub files: Vec<FileChange>,
+    /// Where the model saw a preview: the artifact that holds the whole.
+    pub spilled_to: Option<String>,
+}
+
+/// The call failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCallFailed {
+    /// The host's id.
+    pub call_id: CallId,
+    /// Which tool; none where no tool was known.
+    pub tool_id: Option<ToolId>,
+    /// The name that the model wrote.
+    pub alias: String,
+    /// The stable code.
+    pub error_code: ErrorCode,
+    /// The result's file, whole.
+    pub result: FileRef,
+    /// How long it ran, in milliseconds; 0 if it never started.
+    pub duration_ms: u64,
+    /// Files changed outside the store before it failed.
+    #[serde(default)]
+    pub files: Vec<FileChange>,
+}
+
+/// A question ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConsentClosed {
+    /// The question.
+    pub consent: ConsentId,
+    /// The call.
+    pub call_id: CallId,
+    /// How it ended.
+    pub closing: Closing,
+}
+
+/// The run is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnded {
+    /// How it ended.
+    pub status: RunStatus,
+    /// The stable code, if something failed.
+    pub error_code: Option<String>,
+    /// What a person should know.
+    pub message: Option<String>,
+    /// The final text, where the run has one.
+    pub text: Option<String>,
+}
+
+/// A payload was taken away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PayloadRedacted {
+    /// The record whose payload is gone.
+    pub seq: u64,
+    /// Files that went with it.
+    pub files: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// All payloads of the run were taken away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionDeleted {
+    /// The session.
+    pub session: SessionId,
+}

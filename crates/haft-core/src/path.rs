@@ -1,0 +1,20 @@
+//! The one path of a call. Each step consumes the value of the step before, so that skipping one does not compile.
+//!
+//! [`AdmittedCall`] (made by the [`Gate`](crate::Gate)) → [`PreparedCall`] → [`DecidedCall`] → [`AuthorizedCall`], over an
+//! [`AskingCall`] where a person is asked → [`StartedCall`], which alone reaches a tool. No step can be cloned, serialized or
+//! made elsewhere; a step that fails gives [`Refused`], which becomes the call's result.
+//!
+//! ```compile_fail
+//! // A started call cannot be made by hand.
+//! let call = haft_core::StartedCall {};
+//! ```
+
+mod decided;
+mod prepared;
+mod refused;
+mod started;
+
+pub use decided::{AskingCall, AuthorizedCall, DecidedCall, Resolution, Standing};
+pub use prepared::{AdmittedCall, InjectedValues, PreparedArguments, PreparedCall};
+pub use refused::Refused;
+pub use started::{NotCommitted, StartedCall};

@@ -1,0 +1,165 @@
+//! From the gate to canonical arguments: inject, coerce, fill defaults, validate (COE-01, COE-05).
+
+use std::sync::Arc;
+
+use haft_schema::{Digest, canonical, coerce, fill_defaults};
+use serde_json::{Map, Value};
+
+use super::decided::DecidedCall;
+use super::refused::Refused;
+use crate::call::ToolCall;
+use crate::consent::ConsentEnvironment;
+use crate::error::ErrorCode;
+use crate::facts::InjectionSource;
+use crate::policy;
+use crate::snapshot::BoundTool;
+
+/// Values that the host puts into arguments (CTX-01, CTX-04). Where one is absent, nothing is injected.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InjectedValues {
+    /// The session's project.
+    pub project_id: Option<String>,
+    /// The conversation's model.
+    pub model: Option<String>,
+}
+
+impl InjectedValues {
+    fn get(&self, source: InjectionSource) -> Option<&String> {
+        match source {
+            InjectionSource::ProjectId => self.project_id.as_ref(),
+            InjectionSource::Model => self.model.as_ref(),
+        }
+    }
+}
+
+/// A call that the gate let in; its budget is reserved.
+#[derive(Debug)]
+pub struct AdmittedCall {
+    call: ToolCall,
+    tool: Arc<BoundTool>,
+}
+
+impl AdmittedCall {
+    pub(crate) fn new(call: ToolCall, tool: Arc<BoundTool>) -> Self {
+        Self { call, tool }
+    }
+
+    /// The call as the model wrote it.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &BoundTool {
+        &self.tool
+    }
+
+    /// Injects, coerces, fills defaults and validates. Arguments that do not fit become a result that says what to mend:
+    /// nobody is asked to approve a call that cannot run.
+    pub fn prepare(mut self, values: &InjectedValues) -> Result<PreparedCall, Refused> {
+        let mut arguments = std::mem::take(&mut self.call.arguments);
+        for injection in &self.tool.declaration().facts.injections {
+            match values.get(injection.source) {
+                Some(value) => {
+                    arguments.insert(injection.parameter.clone(), Value::String(value.clone()));
+                }
+                None => {
+                    arguments.shift_remove(&injection.parameter);
+                }
+            }
+        }
+        let mut arguments = match coerce(self.tool.schema(), Value::Object(arguments)) {
+            Value::Object(arguments) => arguments,
+            other => {
+                return Err(
+                    self.refuse(other, "The arguments must be an object of named parameters.".to_owned())
+                );
+            }
+        };
+        fill_defaults(self.tool.schema(), &mut arguments);
+        let value = Value::Object(arguments);
+        if let Err(violations) = self.tool.validator().validate(&value) {
+            let message = format!("The call of `{}` cannot run: {violations}", self.call.alias);
+            return Err(self.refuse(value, message));
+        }
+        let canonical = canonical::to_bytes(&value);
+        let digest = Digest::of(&canonical);
+        Ok(PreparedCall {
+            call: self.call,
+            tool: self.tool,
+            arguments: PreparedArguments { value, canonical, digest },
+        })
+    }
+
+    fn refuse(self, arguments: Value, message: String) -> Refused {
+        let mut refused = Refused::of_call(self.call, ErrorCode::INVALID_ARGUMENTS, message);
+        refused.arguments = arguments;
+        refused
+    }
+}
+
+/// Arguments that fit the tool's schema, in canonical form.
+#[derive(Debug, PartialEq)]
+pub struct PreparedArguments {
+    value: Value,
+    canonical: Vec<u8>,
+    digest: Digest,
+}
+
+impl PreparedArguments {
+    /// The arguments as a JSON object.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// One argument.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.value.get(name)
+    }
+
+    /// A text argument.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+
+    /// The arguments as a map.
+    pub fn map(&self) -> Option<&Map<String, Value>> {
+        self.value.as_object()
+    }
+
+    /// Canonical bytes: keys by code point, no blanks, integers exact.
+    pub fn canonical(&self) -> &[u8] {
+        &self.canonical
+    }
+
+    /// SHA-256 of the canonical bytes: what a yes is bound to.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// A call whose arguments are ready to run.
+#[derive(Debug)]
+pub struct PreparedCall {
+    pub(super) call: ToolCall,
+    pub(super) tool: Arc<BoundTool>,
+    pub(super) arguments: PreparedArguments,
+}
+
+impl PreparedCall {
+    /// The call as the model wrote it, without its arguments.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The prepared arguments.
+    pub fn arguments(&self) -> &PreparedArguments {
+        &self.arguments
+    }
+
+    /// Asks policy. Pure: nobody waits here.
+    pub fn decide(self, environment: &ConsentEnvironment) -> DecidedCall {
+        let decision = policy::decide(&self.tool, &self.arguments, environment);
+        DecidedCall::new(self, decision)
+    }
+}

@@ -1,0 +1,63 @@
+//! The call that runs.
+
+use std::sync::Arc;
+
+use super::prepared::PreparedArguments;
+use crate::call::ToolCall;
+use crate::error::ToolError;
+use crate::ids::{CallId, ToolId};
+use crate::ports::{BoxFuture, ToolContext};
+use crate::result::ToolOutput;
+use crate::snapshot::BoundTool;
+
+/// A call whose intent is durable. Only this reaches a tool.
+#[derive(Debug)]
+pub struct StartedCall {
+    call: ToolCall,
+    tool: Arc<BoundTool>,
+    arguments: PreparedArguments,
+}
+
+/// The commit at hand does not hold the intent of the call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the intent of call {call_id} was not committed, so it cannot run")]
+pub struct NotCommitted {
+    /// The call.
+    pub call_id: CallId,
+}
+
+impl StartedCall {
+    pub(super) fn new(call: ToolCall, tool: Arc<BoundTool>, arguments: PreparedArguments) -> Self {
+        Self { call, tool, arguments }
+    }
+
+    /// The host's id.
+    pub fn call_id(&self) -> &CallId {
+        &self.call.call_id
+    }
+
+    /// Which tool.
+    pub fn tool_id(&self) -> &ToolId {
+        &self.call.tool_id
+    }
+
+    /// The name that the model used.
+    pub fn alias(&self) -> &str {
+        &self.call.alias
+    }
+
+    /// The prepared arguments.
+    pub fn arguments(&self) -> &PreparedArguments {
+        &self.arguments
+    }
+
+    /// The tool as the snapshot bound it.
+    pub fn tool(&self) -> &BoundTool {
+        &self.tool
+    }
+
+    /// Runs the tool. The caller catches panics, watches the deadline and owns the outcome.
+    pub fn run<'a>(&'a self, context: &'a dyn ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        self.tool.tool().call(self, context)
+    }
+}

@@ -1,0 +1,73 @@
+//! Results that are too long: when they are spilled, and the preview that takes their place (RES-13 to RES-20, CONFLICT-07).
+//!
+//! Pure text work; the engine stores what is spilled, after the audit file is written (CONFLICT-08).
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::ResultCap;
+use crate::ids::CallId;
+
+/// Where a long result goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpillSink {
+    /// An artifact of the session (A).
+    Artifact,
+    /// Nowhere: results stay whole.
+    None,
+}
+
+/// A profile's spill policy. Sizes are Unicode characters; `>` the threshold spills (CONFLICT-07).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SpillPolicy {
+    /// Longest result that stays whole.
+    pub threshold: u64,
+    /// Characters of the preview (CFG-02 `TOOL_PERSIST_PREVIEW_LENGTH`).
+    pub preview: u64,
+    /// Where the whole goes.
+    pub sink: SpillSink,
+}
+
+impl Default for SpillPolicy {
+    fn default() -> Self {
+        Self { threshold: 50_000, preview: 1_000, sink: SpillSink::Artifact }
+    }
+}
+
+impl SpillPolicy {
+    /// True if a successful result of `characters` is spilled under this policy and the tool's own cap.
+    ///
+    /// ```
+    /// use haft_core::{ResultCap, spill::SpillPolicy};
+    /// let policy = SpillPolicy::default();
+    /// assert!(!policy.spills(50_000, ResultCap::Profile));
+    /// assert!(policy.spills(50_001, ResultCap::Profile));
+    /// assert!(policy.spills(9_000, ResultCap::Chars(8_000)));
+    /// assert!(!policy.spills(1_000_000, ResultCap::Unlimited));
+    /// ```
+    pub fn spills(&self, characters: u64, cap: ResultCap) -> bool {
+        let limit = match cap {
+            ResultCap::Profile => self.threshold,
+            ResultCap::Chars(own) => own.min(self.threshold),
+            ResultCap::Unlimited => return false,
+        };
+        match self.sink {
+            SpillSink::Artifact => characters > limit,
+            SpillSink::None => false,
+        }
+    }
+}
+
+/// The id of a spilled result: `tool_<name>_<12 hex>` (RES-14).
+///
+/// ```
+/// use haft_core::{CallId, spill::spill_artifact_id};
+/// let id = spill_artifact_id("web search!", &CallId::new("c_1"));
+/// assert!(id.starts_with("tool_web_search__"));
+/// assert_eq!(id.len(), "tool_web_search__".len() + 12);
+/// ```
+pub fn spill_artifact_id(alias: &str, call: &CallId) -> String {
+    let name: String =
+        alias.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+    format!("tool_{name}_{}", haft_schema::Digest::of(call.as_str().as_bytes()).hex_prefix(12))
+}
