@@ -97,9 +97,12 @@ pub enum ErrorClass {
 /// let error = ToolError::new(ErrorCode::new("workspace.file_not_found"), "There is no file `a.txt`. List the folder first.");
 /// assert_eq!(error.code().as_str(), "workspace.file_not_found");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ToolError {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError(Box<Fault>);
+
+/// Boxed, so that the good path carries a pointer and no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fault {
     code: ErrorCode,
     class: ErrorClass,
     message: String,
@@ -110,7 +113,7 @@ pub struct ToolError {
 impl ToolError {
     /// A recoverable failure: `message` is what the model reads, so it says what to do next.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, class: ErrorClass::Recoverable, message: message.into(), detail: None, data: None }
+        Self::of(code, ErrorClass::Recoverable, message.into())
     }
 
     /// A failure without a code of its own (`agent.tool_failed`).
@@ -120,50 +123,62 @@ impl ToolError {
 
     /// A failure of the host that fails the run.
     pub fn system(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { class: ErrorClass::SystemFailure, ..Self::new(code, message) }
+        Self::of(code, ErrorClass::SystemFailure, message.into())
     }
 
     /// A refusal by a law.
     pub fn denied(message: impl Into<String>) -> Self {
-        Self { class: ErrorClass::PolicyDenied, ..Self::new(ErrorCode::TOOL_DENIED, message) }
+        Self::of(ErrorCode::TOOL_DENIED, ErrorClass::PolicyDenied, message.into())
+    }
+
+    fn of(code: ErrorCode, class: ErrorClass, message: String) -> Self {
+        Self(Box::new(Fault { code, class, message, detail: None, data: None }))
     }
 
     /// Adds what only the log may see.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
+        self.0.detail = Some(detail.into());
         self
     }
 
     /// Adds structured data for audit and program.
     #[must_use]
     pub fn with_data(mut self, data: serde_json::Value) -> Self {
-        self.data = Some(data);
+        self.0.data = Some(data);
         self
     }
 
     /// The stable code.
     pub fn code(&self) -> &ErrorCode {
-        &self.code
+        &self.0.code
     }
 
     /// What it means for the run.
     pub fn class(&self) -> ErrorClass {
-        self.class
+        self.0.class
     }
 
     /// The text for the model.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The text for the log alone.
     pub fn detail(&self) -> Option<&str> {
-        self.detail.as_deref()
+        self.0.detail.as_deref()
     }
 
     /// Structured data for audit and program.
     pub fn data(&self) -> Option<&serde_json::Value> {
-        self.data.as_ref()
+        self.0.data.as_ref()
     }
 }
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for ToolError {}

@@ -15,11 +15,12 @@ use crate::turn::{ToolChoice, ToolTurnContract};
 
 /// What the gate says of one attempt.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the good path is not boxed")]
 pub enum Admission {
     /// The call may go on.
     Admitted(AdmittedCall),
     /// It may not; this becomes its result.
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 /// The gate of one invocation.
@@ -51,10 +52,12 @@ impl Gate {
             .into_iter()
             .enumerate()
             .map(|(at, attempt)| match attempt {
-                Attempt::Malformed(call) => Admission::Refused(self.refuse_malformed(call)),
+                Attempt::Malformed(call) => Admission::Refused(Box::new(self.refuse_malformed(call))),
                 Attempt::Call(call) => match self.admit_one(contract, &call, at == last) {
                     Ok(tool) => Admission::Admitted(AdmittedCall::new(call, tool)),
-                    Err((code, message)) => Admission::Refused(Refused::of_call(call, code, message)),
+                    Err((code, message)) => {
+                        Admission::Refused(Box::new(Refused::of_call(call, code, message)))
+                    }
                 },
             })
             .collect()

@@ -43,7 +43,7 @@ pub enum Resolution {
     /// A person must say so first.
     Asking(AskingCall),
     /// It may not.
-    Refused(Refused),
+    Refused(Box<Refused>),
 }
 
 impl DecidedCall {
@@ -91,14 +91,14 @@ impl DecidedCall {
         }
     }
 
-    fn refuse(self, message: String) -> Refused {
+    fn refuse(self, message: String) -> Box<Refused> {
         let value = self.prepared.arguments.value().clone();
         let digest = self.prepared.arguments.digest();
         let mut refused = Refused::of_call(self.prepared.call, ErrorCode::TOOL_DENIED, message);
         refused.arguments = value;
         refused.digest = Some(digest);
         refused.decision = Some(self.decision);
-        refused
+        Box::new(refused)
     }
 }
 
@@ -159,7 +159,7 @@ impl AskingCall {
         self,
         question: &Question,
         closing: &Closing,
-    ) -> Result<(AuthorizedCall, Option<Grant>), Refused> {
+    ) -> Result<(AuthorizedCall, Option<Grant>), Box<Refused>> {
         let alias = self.call().alias.clone();
         if question.digest != self.arguments().digest() || question.call_id != self.call().call_id {
             let message = format!("`{alias}` was refused: the answer belongs to another call.");

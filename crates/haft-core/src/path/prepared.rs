@@ -56,7 +56,7 @@ impl AdmittedCall {
 
     /// Injects, coerces, fills defaults and validates. Arguments that do not fit become a result that says what to mend:
     /// nobody is asked to approve a call that cannot run.
-    pub fn prepare(mut self, values: &InjectedValues) -> Result<PreparedCall, Refused> {
+    pub fn prepare(mut self, values: &InjectedValues) -> Result<PreparedCall, Box<Refused>> {
         let mut arguments = std::mem::take(&mut self.call.arguments);
         for injection in &self.tool.declaration().facts.injections {
             match values.get(injection.source) {
@@ -91,10 +91,10 @@ impl AdmittedCall {
         })
     }
 
-    fn refuse(self, arguments: Value, message: String) -> Refused {
+    fn refuse(self, arguments: Value, message: String) -> Box<Refused> {
         let mut refused = Refused::of_call(self.call, ErrorCode::INVALID_ARGUMENTS, message);
         refused.arguments = arguments;
-        refused
+        Box::new(refused)
     }
 }
 
