@@ -71,7 +71,7 @@ mod tests {
         let mut services = Services::default();
         assert!(services.get::<str>().is_none());
         services.insert::<str>(Arc::from("hello"));
-        assert_eq!(services.get::<str>().map(|text| text.to_string()), Some("hello".to_owned()));
+        assert_eq!(services.get::<str>().map(std::string::ToString::to_string), Some("hello".to_owned()));
         services.register_service("llm_client", Arc::new(3_i32));
         let found = services.get_service("llm_client").and_then(|any| any.downcast_ref::<i32>());
         assert_eq!(found, Some(&3));

@@ -1,0 +1,1 @@
+//! Text dialects of tool calls: push parsers, writers and prompt instructions.

@@ -1,0 +1,1 @@
+//! Runs: the call path, the loop, context assembly, consent, results.

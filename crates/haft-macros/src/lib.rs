@@ -1,0 +1,1 @@
+//! `#[tool]`: a documented async function becomes a tool.

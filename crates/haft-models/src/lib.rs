@@ -1,0 +1,1 @@
+//! Model providers: OpenAI-compatible, text dialects over any of them, scripted, demo.

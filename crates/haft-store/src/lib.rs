@@ -1,0 +1,1 @@
+//! What lasts: sessions, journals, run workspaces, artifacts, projects and blobs, in SQLite or in memory.

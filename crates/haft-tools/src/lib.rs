@@ -1,0 +1,1 @@
+//! Builtin tools, one module and one cargo feature a family.
