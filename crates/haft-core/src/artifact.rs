@@ -66,3 +66,45 @@ pub fn check_id(id: &str) -> Result<(), ToolError> {
     }
     Ok(())
 }
+
+/// Writes a part of an artifact for the model (ART-04, RES-15): its lines between `<artifact_slice …>` marks, then the hint
+/// how to go on, if there is more. Text that would close the element is neutralised.
+///
+/// ```
+/// use haft_core::artifact::{ArtifactVersion, artifact_slice};
+/// use haft_core::slice::slice_lines;
+/// let version = ArtifactVersion {
+///     id: "plan".into(), version: 2, content_type: "text/markdown".into(), title: "Plan".into(),
+///     source: "model".into(), content: "one\ntwo\n".into(),
+/// };
+/// let slice = slice_lines(&version.content, 1, Some(1), 100);
+/// assert_eq!(
+///     artifact_slice(&version, &slice, Some("Read on from line 2.")),
+///     "<artifact_slice id=\"plan\" version=\"2\" shown_lines=\"1-1\" total_lines=\"2\" has_more=\"true\">\none\n</artifact_slice>\nRead on from line 2."
+/// );
+/// ```
+pub fn artifact_slice(
+    version: &ArtifactVersion,
+    slice: &crate::slice::Slice<'_>,
+    hint: Option<&str>,
+) -> String {
+    let shown = format!("{}-{}", slice.first_line, slice.last_line);
+    let mut text = format!(
+        "<artifact_slice id=\"{}\" version=\"{}\" shown_lines=\"{shown}\" total_lines=\"{}\" has_more=\"{}\">\n",
+        version.id,
+        version.version,
+        slice.total_lines,
+        slice.has_more()
+    );
+    let body = slice.text.replace("</artifact_slice", "<\\/artifact_slice");
+    text.push_str(&body);
+    if !body.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str("</artifact_slice>");
+    if let (true, Some(hint)) = (slice.has_more(), hint) {
+        text.push('\n');
+        text.push_str(hint);
+    }
+    text
+}

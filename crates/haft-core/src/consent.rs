@@ -104,3 +104,17 @@ pub enum Closing {
     /// No surface is there to ask.
     NoSurface,
 }
+
+/// A place where a person can be asked: terminal, web card, editor …
+///
+/// It is pushed to and never awaited; answers go to the consent service.
+pub trait ConsentSurface: Send + Sync {
+    /// Its name, as grants and records write it: `terminal` …
+    fn name(&self) -> &str;
+
+    /// Puts a question. It is shown whole.
+    fn show(&self, question: &Question);
+
+    /// Takes a question away that was closed, wherever the answer came from.
+    fn close(&self, id: &ConsentId, how: &Closing);
+}

@@ -4,8 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::{ArtifactVersion, artifact_slice};
 use crate::facts::ResultCap;
 use crate::ids::CallId;
+use crate::slice::slice_lines;
 
 /// Where a long result goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,4 +72,25 @@ pub fn spill_artifact_id(alias: &str, call: &CallId) -> String {
     let name: String =
         alias.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
     format!("tool_{name}_{}", haft_schema::Digest::of(call.as_str().as_bytes()).hex_prefix(12))
+}
+
+/// What takes the place of a spilled result: its first `preview` characters as an artifact slice, and how to read the rest
+/// with the tool that the model knows as `read_alias` (RES-15, ALI-09).
+pub fn spill_preview(whole: &ArtifactVersion, preview: u64, read_alias: Option<&str>) -> String {
+    let characters = whole.content.chars().count();
+    let head = crate::slice::first_characters(&whole.content, preview);
+    let mut slice = slice_lines(head, 1, None, preview);
+    slice.total_lines = whole.content.split_inclusive('\n').count();
+    slice.cut_line = head.len() < whole.content.len() && !head.ends_with('\n');
+    let hint = match read_alias {
+        Some(alias) => format!(
+            "The whole result has {characters} characters and is kept as an artifact. Use {alias}(id='{}') to read it.",
+            whole.id
+        ),
+        None => format!(
+            "The whole result has {characters} characters and is kept for the user as artifact `{}`.",
+            whole.id
+        ),
+    };
+    artifact_slice(whole, &slice, Some(&hint))
 }
