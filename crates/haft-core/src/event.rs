@@ -23,7 +23,7 @@ pub struct RunEvent {
     pub time: Timestamp,
     /// The record's kind, or `text_delta`, `reasoning_delta`, `stream_restarted`, `progress`.
     pub kind: String,
-    /// The record's payload, with `arguments` (of a requested call) or `view` (of an ended one) joined in.
+    /// The record's payload, with `arguments` (of a requested call) or `view` (of an ended one) joined in from its files.
     pub payload: Value,
 }
 

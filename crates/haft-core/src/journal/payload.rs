@@ -137,10 +137,10 @@ impl Payload {
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
             | Self::SessionDeleted(_) => Vec::new(),
-            Self::ContextAssembled(body) => vec![&body.snapshot],
-            Self::ToolCallRequested(body) => vec![&body.arguments],
-            Self::ToolCallCompleted(body) => vec![&body.result],
-            Self::ToolCallFailed(body) => vec![&body.result],
+            Self::ContextAssembled(body) => vec![&body.snapshot_file],
+            Self::ToolCallRequested(body) => vec![&body.arguments_file],
+            Self::ToolCallCompleted(body) => vec![&body.result_file],
+            Self::ToolCallFailed(body) => vec![&body.result_file],
         }
     }
 
@@ -204,7 +204,7 @@ pub struct ContextAssembled {
     /// The invocation; also the snapshot's id (SNP-09).
     pub invocation: InvocationId,
     /// The snapshot's file (SNP-07).
-    pub snapshot: FileRef,
+    pub snapshot_file: FileRef,
     /// Aliases and ids, in order.
     pub tools: Vec<(String, ToolId)>,
     /// The first turn's contract.
@@ -285,7 +285,7 @@ pub struct ToolCallRequested {
     /// The provider's id, opaque (JRN-04).
     pub wire_id: Option<WireId>,
     /// The arguments' file: prepared where they could be, else as written.
-    pub arguments: FileRef,
+    pub arguments_file: FileRef,
     /// Digest of the canonical prepared arguments; none if the call was not prepared.
     pub arguments_digest: Option<Digest>,
     /// Repairs that reading it needed.
@@ -317,7 +317,7 @@ pub struct ToolCallCompleted {
     /// The name that the model wrote.
     pub alias: String,
     /// The result's file, whole.
-    pub result: FileRef,
+    pub result_file: FileRef,
     /// How long it ran, in milliseconds.
     pub duration_ms: u64,
     /// Artifact versions made: id, version, SHA-256 of the content.
@@ -340,7 +340,7 @@ pub struct ToolCallFailed {
     /// The stable code.
     pub error_code: ErrorCode,
     /// The result's file, whole.
-    pub result: FileRef,
+    pub result_file: FileRef,
     /// How long it ran, in milliseconds; 0 if it never started.
     pub duration_ms: u64,
     /// Files changed outside the store before it failed.

@@ -80,7 +80,7 @@ impl AdmittedCall {
         let value = Value::Object(arguments);
         if let Err(violations) = self.tool.validator().validate(&value) {
             let message = format!("The call of `{}` cannot run: {violations}", self.call.alias);
-            return Err(self.refuse(value, message));
+            return Err(self.refuse_arguments(value, message));
         }
         let canonical = canonical::to_bytes(&value);
         let digest = Digest::of(&canonical);
@@ -91,7 +91,12 @@ impl AdmittedCall {
         })
     }
 
-    fn refuse(self, arguments: Value, message: String) -> Box<Refused> {
+    /// Gives the call up before it is prepared, for a reason of the host's own.
+    pub fn refuse(self, code: ErrorCode, message: String) -> Refused {
+        Refused::of_call(self.call, code, message)
+    }
+
+    fn refuse_arguments(self, arguments: Value, message: String) -> Box<Refused> {
         let mut refused = Refused::of_call(self.call, ErrorCode::INVALID_ARGUMENTS, message);
         refused.arguments = arguments;
         Box::new(refused)
