@@ -71,9 +71,10 @@ impl AdmittedCall {
         let mut arguments = match coerce(self.tool.schema(), Value::Object(arguments)) {
             Value::Object(arguments) => arguments,
             other => {
-                return Err(
-                    self.refuse(other, "The arguments must be an object of named parameters.".to_owned())
-                );
+                return Err(self.refuse_arguments(
+                    other,
+                    "The arguments must be an object of named parameters.".to_owned(),
+                ));
             }
         };
         fill_defaults(self.tool.schema(), &mut arguments);
