@@ -257,8 +257,13 @@ fn check_names(profile: &Profile, registry: &ToolRegistry) -> Result<(), Compile
     ];
     for (key, ids) in keys {
         if let Some(unknown) = ids.into_iter().find(|id| registry.get(id).is_none()) {
-            let known: Vec<&str> = registry.iter().map(|tool| tool.declaration().id().as_str()).collect();
-            let suggestions = nearest(unknown.as_str(), known, 3).into_iter().map(str::to_owned).collect();
+            let known = || registry.iter().map(|tool| tool.declaration().id());
+            let near = nearest(unknown.native_name(), known().map(ToolId::native_name), 3);
+            let suggestions = known()
+                .filter(|id| near.contains(&id.native_name()))
+                .map(ToString::to_string)
+                .take(3)
+                .collect();
             let (profile, tool) = (profile.name.clone(), unknown.clone());
             return Err(CompileError::UnknownTool { profile, key, tool, suggestions });
         }

@@ -1,0 +1,8 @@
+// Only the gate admits a call.
+use haft_core::{AdmittedCall, ToolCall};
+
+fn skip(call: ToolCall) -> AdmittedCall {
+    AdmittedCall::new(call, panic!())
+}
+
+fn main() {}

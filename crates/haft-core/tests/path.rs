@@ -1,0 +1,421 @@
+//! The steps of the path, one after another.
+
+mod support;
+
+use haft_core::consent::{Answer, Closing, ConsentEnvironment};
+use haft_core::facts::{Injection, InjectionSource, Permission};
+use haft_core::path::{AskingCall, InjectedValues, Resolution, Standing};
+use haft_core::policy::Outcome;
+use haft_core::snapshot::{CompileError, compile};
+use haft_core::turn::model_tools;
+use haft_core::{
+    Attempt, Batch, ConsentId, Effect, ErrorCode, Gate, Grant, InvocationId, Lifetime, Profile,
+    RequestedCall, RunId, Scope, SessionId, Timestamp, ToolChoice, ToolDeclaration, ToolId, ToolRegistry,
+    ToolTurnContract, gate::Admission,
+};
+use serde_json::{Value, json};
+use support::{admit, asking, compiled, decode, prepare, profile, registry, requested, tool};
+
+fn resolve(profile: &Profile, name: &str, grants: &[Grant], yes: bool) -> Resolution {
+    let decided =
+        prepare(profile, name, json!({"text": "x"})).unwrap().decide(&ConsentEnvironment::default());
+    let (run, session) = (RunId::new("r"), SessionId::new("s"));
+    decided.resolve(Standing { grants, yes, run: &run, session: &session, now: Timestamp(5) })
+}
+
+fn asking_call(profile: &Profile, name: &str) -> AskingCall {
+    match resolve(profile, name, &[], false) {
+        Resolution::Asking(asking) => asking,
+        other => panic!("{other:?}"),
+    }
+}
+
+// SNP-03, SNP-04, ALI-01
+#[test]
+fn a_snapshot_keeps_the_order_of_the_profile_and_deny_beats_allow() {
+    let mut profile = profile();
+    profile.tools.allow = ["t.last", "t.plain", "t.asks"].map(ToolId::builtin).to_vec();
+    profile.tools.deny = vec![ToolId::builtin("t.plain")];
+    profile.tools.alias.insert(ToolId::builtin("t.asks"), "question".into());
+    profile.budgets.calls_of.insert(ToolId::builtin("t.last"), 2);
+    let tools = compiled(&profile);
+    let bindings: Vec<_> =
+        tools.snapshot().bindings.iter().map(|b| (b.alias.as_str(), b.max_calls_per_invocation)).collect();
+    assert_eq!(bindings, [("t_last", Some(2)), ("question", None)]);
+    assert_eq!(tools.snapshot().max_calls_per_invocation, 80);
+    assert!(tools.by_alias("t_plain").is_none() && tools.by_id(&ToolId::builtin("t.plain")).is_none());
+}
+
+// SNP-01, SNP-02, SNP-08, SNP-09, SNP-12, JRN-02
+#[test]
+fn a_snapshot_is_pure_stored_whole_and_named_by_its_invocation() {
+    let (one, two) = (compiled(&profile()), compiled(&profile()));
+    assert_eq!(one.snapshot(), two.snapshot());
+    assert_eq!(one.snapshot().path(), "input/invocations/i_1/tool_snapshot.json");
+    let stored = serde_json::to_value(one.snapshot()).unwrap();
+    assert_eq!(stored["version"], 1);
+    assert_eq!(stored["invocation"], "i_1");
+    assert_eq!(stored["bindings"][0]["descriptor"]["input_schema"], support::schema());
+    let read: haft_core::InvocationToolSnapshot = serde_json::from_value(stored).unwrap();
+    assert_eq!(&read, one.snapshot());
+}
+
+#[test]
+fn a_profile_that_names_nobody_is_an_error_with_suggestions() {
+    let mut profile = profile();
+    profile.tools.allow.push(ToolId::builtin("t.plian"));
+    let error = compile(InvocationId::new("i"), &profile, &registry()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "profile `test`, tools.allow: there is no tool `builtin:t.plian`; did you mean builtin:t.plain?"
+    );
+}
+
+#[test]
+fn two_own_tools_with_one_alias_are_a_compile_error() {
+    let mut profile = profile();
+    profile.tools.alias.insert(ToolId::builtin("t.asks"), "t_plain".into());
+    let error = compile(InvocationId::new("i"), &profile, &registry()).unwrap_err();
+    assert!(matches!(error, CompileError::AliasClash { alias, .. } if alias == "t_plain"));
+    profile.tools.alias.insert(ToolId::builtin("t.asks"), "no blanks here".into());
+    assert!(matches!(
+        compile(InvocationId::new("i"), &profile, &registry()),
+        Err(CompileError::BadAlias { .. })
+    ));
+}
+
+// TRN-01, TRN-03, CTX-05, DES-01
+#[test]
+fn the_model_sees_alias_description_and_schema_and_no_injected_parameter() {
+    let mut registry = ToolRegistry::default();
+    let id = ToolId::builtin("t.file");
+    registry
+        .register(tool(id.clone(), |facts| {
+            facts.injections =
+                vec![Injection { parameter: "project_id".into(), source: InjectionSource::ProjectId }];
+        }))
+        .unwrap();
+    let mut profile = Profile::new("p");
+    profile.tools.allow = vec![id.clone()];
+    let tools = compile(InvocationId::new("i"), &profile, &registry).unwrap();
+    let contract = ToolTurnContract::all(&tools);
+    assert_eq!(
+        serde_json::to_value(&contract).unwrap(),
+        json!({"tools": ["builtin:t.file"], "choice": {"kind": "auto"}})
+    );
+    let seen = model_tools(&tools, &contract);
+    assert_eq!((seen[0].alias.as_str(), seen[0].description.as_str()), ("t_file", "Says the same again."));
+    assert!(seen[0].input_schema.property("project_id").is_none());
+    assert!(tools.tools()[0].schema().property("project_id").is_some());
+}
+
+// ALI-06, ALI-07, EXE-09, CONFLICT-03
+#[test]
+fn names_are_looked_up_in_this_turn_alone() {
+    let tools = compiled(&profile());
+    let contract = ToolTurnContract { tools: vec![ToolId::builtin("t.plain")], choice: ToolChoice::Auto };
+    let names = ["t_plain", "t_asks", "builtin:t.plain", "t.plain", "t_plian"];
+    let attempts =
+        decode(&tools, &contract, 3, names.iter().map(|name| requested(name, json!({}))).collect());
+    let texts: Vec<_> = attempts
+        .iter()
+        .map(|attempt| match attempt {
+            Attempt::Call(call) => format!("call {} {}", call.call_id, call.tool_id),
+            Attempt::Malformed(call) => format!("{} {}", call.code, call.reason),
+        })
+        .collect();
+    assert_eq!(texts[0], "call c_i_1_3_1 builtin:t.plain");
+    assert_eq!(texts[4], "agent.unknown_tool There is no tool `t_plian`. Did you mean t_plain?");
+    assert!(texts[1..].iter().all(|text| text.starts_with("agent.unknown_tool")), "{texts:?}");
+}
+
+// CONFLICT-31, JRN-04
+#[test]
+fn the_host_names_each_call_and_keeps_the_wire_id_apart() {
+    let tools = compiled(&profile());
+    let contract = ToolTurnContract::all(&tools);
+    let same = |id: &str| RequestedCall::Call {
+        name: "t_plain".into(),
+        arguments: Default::default(),
+        wire_id: Some(id.into()),
+        provider_metadata: Some(json!({"signature": "xyz"})),
+        repairs: Vec::new(),
+    };
+    let attempts = decode(&tools, &contract, 1, vec![same("../../x"), same("../../x")]);
+    let ids: Vec<_> = attempts.iter().map(|attempt| attempt.call_id().as_str()).collect();
+    assert_eq!(ids, ["c_i_1_1_1", "c_i_1_1_2"]);
+    let Attempt::Call(call) = &attempts[0] else { panic!() };
+    assert_eq!(call.wire_id.as_ref().map(|id| id.as_str()), Some("../../x"));
+    assert_eq!(call.provider_metadata, Some(json!({"signature": "xyz"})));
+}
+
+// COE-01, COE-04, CTX-05
+#[test]
+fn preparing_coerces_fills_defaults_and_gives_canonical_bytes() {
+    let one = prepare(&profile(), "t_plain", json!({"text": "x", "count": " 7 "})).unwrap();
+    assert_eq!(one.arguments().canonical(), br#"{"count":7,"text":"x"}"#);
+    let two = prepare(&profile(), "t_plain", json!({"count": 7.0, "text": "x"})).unwrap();
+    assert_eq!(one.arguments().digest(), two.arguments().digest());
+    let three = prepare(&profile(), "t_plain", json!({"text": "x"})).unwrap();
+    assert_eq!(three.arguments().get("count"), Some(&json!(10)));
+}
+
+// COE-03, COE-05, COE-06, ERR-02
+#[test]
+fn arguments_that_do_not_fit_become_a_result_that_says_what_to_mend() {
+    for (arguments, wanted) in [
+        (json!({}), "text"),
+        (json!({"text": "x", "nope": 1}), "nope"),
+        (json!({"text": "x", "mode": "c"}), "mode"),
+        (json!({"text": "x", "count": "many"}), "count"),
+    ] {
+        let refused = prepare(&profile(), "t_plain", arguments).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::INVALID_ARGUMENTS);
+        assert!(refused.message.contains(wanted), "{}", refused.message);
+        assert!(refused.to_result().is_error);
+    }
+}
+
+// CTX-01, CTX-02
+#[test]
+fn injected_values_overwrite_the_models_and_without_context_none_is_injected() {
+    let mut registry = ToolRegistry::default();
+    let id = ToolId::builtin("t.file");
+    let inject = |facts: &mut haft_core::ToolFacts| {
+        facts.injections =
+            vec![Injection { parameter: "project_id".into(), source: InjectionSource::ProjectId }];
+    };
+    registry.register(tool(id.clone(), inject)).unwrap();
+    let mut profile = Profile::new("p");
+    profile.tools.allow = vec![id];
+    let run = |values: &InjectedValues| {
+        let tools = compile(InvocationId::new("i_1"), &profile, &registry).unwrap();
+        let contract = ToolTurnContract::all(&tools);
+        let attempts = decode(
+            &tools,
+            &contract,
+            1,
+            vec![requested("t_file", json!({"text": "x", "project_id": "theirs"}))],
+        );
+        let Admission::Admitted(call) = Gate::new(tools).admit(&contract, attempts).remove(0) else {
+            panic!()
+        };
+        call.prepare(values).unwrap().arguments().get("project_id").cloned()
+    };
+    let values = InjectedValues { project_id: Some("ours".into()), model: None };
+    assert_eq!(run(&values), Some(json!("ours")));
+    assert_eq!(run(&InjectedValues::default()), None);
+}
+
+// POL-08, POL-09
+#[test]
+fn a_tool_outside_the_profile_is_invisible_and_refused() {
+    let mut narrow = profile();
+    narrow.tools.allow.truncate(1);
+    let tools = compiled(&narrow);
+    let contract = ToolTurnContract::all(&tools);
+    assert_eq!(model_tools(&tools, &contract).len(), 1);
+    let attempts = decode(
+        &compiled(&profile()),
+        &ToolTurnContract::all(&compiled(&profile())),
+        1,
+        vec![requested("t_asks", json!({}))],
+    );
+    let Admission::Refused(refused) = Gate::new(tools).admit(&contract, attempts).remove(0) else { panic!() };
+    assert_eq!(refused.code, ErrorCode::UNKNOWN_TOOL);
+}
+
+// POL-10, APR-01, APR-02
+#[test]
+fn the_profiles_permission_replaces_the_tools_default() {
+    assert!(matches!(resolve(&profile(), "t_plain", &[], false), Resolution::Authorized(_)));
+    assert!(matches!(resolve(&profile(), "t_asks", &[], false), Resolution::Asking(_)));
+    let mut turned = profile();
+    turned.tools.permission.insert(ToolId::builtin("t.plain"), Permission::Ask);
+    turned.tools.permission.insert(ToolId::builtin("t.asks"), Permission::Allow);
+    turned.tools.permission.insert(ToolId::builtin("t.last"), Permission::Deny);
+    assert!(matches!(resolve(&turned, "t_plain", &[], false), Resolution::Asking(_)));
+    assert!(matches!(resolve(&turned, "t_asks", &[], false), Resolution::Authorized(_)));
+    let Resolution::Refused(refused) = resolve(&turned, "t_last", &[], true) else { panic!() };
+    assert_eq!(refused.code, ErrorCode::TOOL_DENIED);
+    assert_eq!(refused.decision.map(|decision| decision.outcome), Some(Outcome::Deny));
+}
+
+// APR-02
+#[test]
+fn a_grant_or_yes_stands_in_for_an_answer_but_never_for_one_asked_every_time() {
+    let grant = |scope: Scope, tool: &str| Grant {
+        tool: ToolId::builtin(tool),
+        scope,
+        lifetime: Lifetime::Session(SessionId::new("s")),
+        granted_by: "--allow".into(),
+    };
+    let by = |resolution: Resolution| match resolution {
+        Resolution::Authorized(call) => call.granted_by().map(str::to_owned),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        by(resolve(&profile(), "t_asks", &[grant(Scope::Tool, "t.asks")], true)).as_deref(),
+        Some("--allow")
+    );
+    assert_eq!(by(resolve(&profile(), "t_asks", &[], true)).as_deref(), Some("--yes"));
+    assert!(matches!(
+        resolve(&profile(), "t_asks", &[grant(Scope::Tool, "t.plain")], false),
+        Resolution::Asking(_)
+    ));
+    assert!(matches!(
+        resolve(&profile(), "t_every", &[grant(Scope::Tool, "t.every")], true),
+        Resolution::Asking(_)
+    ));
+    let elsewhere =
+        Grant { lifetime: Lifetime::Session(SessionId::new("other")), ..grant(Scope::Tool, "t.asks") };
+    assert!(matches!(resolve(&profile(), "t_asks", &[elsewhere], false), Resolution::Asking(_)));
+    let over = Grant { lifetime: Lifetime::Until(Timestamp(5)), ..grant(Scope::Tool, "t.asks") };
+    assert!(matches!(resolve(&profile(), "t_asks", &[over], false), Resolution::Asking(_)));
+}
+
+// APR-06
+#[test]
+fn a_no_silence_and_a_missing_surface_are_results() {
+    let closings = [
+        (
+            Closing::Answered {
+                answer: Answer::Deny { reason: Some("use the copy".into()) },
+                surface: "terminal".into(),
+            },
+            "The person refused `t_asks` and says: use the copy",
+        ),
+        (
+            Closing::Expired,
+            "`t_asks` was refused: nobody answered in time. Ask the person before you try again.",
+        ),
+        (Closing::NoSurface, "`t_asks` was refused: it needs a person's yes, and nobody is there to ask."),
+    ];
+    for (closing, text) in closings {
+        let asking = asking_call(&profile(), "t_asks");
+        let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
+        let refused = asking.close(&question, &closing).unwrap_err();
+        assert_eq!((refused.code.clone(), refused.message.as_str()), (ErrorCode::TOOL_DENIED, text));
+        assert!(refused.to_result().is_error);
+    }
+    let asking = asking_call(&profile(), "t_asks");
+    let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
+    assert_eq!(asking.close(&question, &Closing::Cancelled).unwrap_err().code, ErrorCode::CALL_CANCELLED);
+}
+
+#[test]
+fn an_answer_is_bound_to_the_bytes_it_was_given_for() {
+    let question = asking_call(&profile(), "t_asks").question(
+        ConsentId::new("q"),
+        SessionId::new("s"),
+        RunId::new("r"),
+        None,
+    );
+    let decided = prepare(&profile(), "t_asks", json!({"text": "other"}))
+        .unwrap()
+        .decide(&ConsentEnvironment::default());
+    let (run, session) = (RunId::new("r"), SessionId::new("s"));
+    let standing = Standing { grants: &[], yes: false, run: &run, session: &session, now: Timestamp(0) };
+    let Resolution::Asking(other) = decided.resolve(standing) else { panic!() };
+    let yes = Closing::Answered { answer: Answer::Once, surface: "terminal".into() };
+    assert_eq!(
+        other.close(&question, &yes).unwrap_err().message,
+        "`t_asks` was refused: the answer belongs to another call."
+    );
+}
+
+#[test]
+fn only_what_was_offered_can_be_granted_and_every_time_is_never_remembered() {
+    let answered = |name: &str, scope: Scope| {
+        let asking = asking_call(&profile(), name);
+        let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
+        let yes = Closing::Answered { answer: Answer::Session { scope }, surface: "terminal".into() };
+        asking.close(&question, &yes).unwrap().1
+    };
+    assert_eq!(answered("t_asks", Scope::Tool).map(|grant| grant.scope), Some(Scope::Tool));
+    assert_eq!(answered("t_asks", Scope::Path("/".into())), None);
+    assert_eq!(answered("t_every", Scope::File("/a/b".into())), None);
+}
+
+#[test]
+fn a_guard_that_fails_refuses() {
+    let mut registry = ToolRegistry::default();
+    let id = ToolId::builtin("t.broken");
+    registry.register(asking(id.clone(), |_| {}, Err(haft_core::ToolError::failed("no idea")))).unwrap();
+    let mut profile = Profile::new("p");
+    profile.tools.allow = vec![id];
+    let tools = compile(InvocationId::new("i_1"), &profile, &registry).unwrap();
+    let contract = ToolTurnContract::all(&tools);
+    let attempts = decode(&tools, &contract, 1, vec![requested("t_broken", json!({"text": "x"}))]);
+    let Admission::Admitted(call) = Gate::new(tools).admit(&contract, attempts).remove(0) else { panic!() };
+    let decided = call.prepare(&InjectedValues::default()).unwrap().decide(&ConsentEnvironment::default());
+    assert_eq!(decided.decision().outcome, Outcome::Deny);
+}
+
+#[test]
+fn no_call_starts_without_its_own_committed_intent() {
+    let authorized = |name: &str| match resolve(&profile(), name, &[], true) {
+        Resolution::Authorized(call) => call,
+        other => panic!("{other:?}"),
+    };
+    let run = RunId::new("r");
+    let empty = Batch::new(run.clone()).committed(Vec::new(), haft_core::journal::Head::empty());
+    let mut empty = empty;
+    assert!(authorized("t_plain").start(&mut empty).is_err());
+
+    let call = authorized("t_plain");
+    let mut batch = Batch::new(run);
+    batch.start(Timestamp(1), &call).unwrap();
+    let (records, head) = batch.seal(haft_core::journal::Head::empty());
+    assert_eq!(records[0].kind, "tool_call_started");
+    let mut committed = batch.committed(records, head);
+    assert!(call.start(&mut committed).is_ok());
+    // The same intent starts no second call with the same id.
+    assert!(authorized("t_plain").start(&mut committed).is_err());
+}
+
+#[test]
+fn a_started_record_cannot_be_written_by_hand() {
+    let payload = haft_core::Payload::ToolCallStarted(haft_core::journal::ToolCallStarted {
+        call_id: haft_core::CallId::new("c"),
+        tool_id: ToolId::builtin("t.plain"),
+    });
+    assert!(Batch::new(RunId::new("r")).record(Timestamp(0), &payload).is_err());
+}
+
+// CAT-01, CAT-02, CAT-05, CAT-06, CAT-07, CAT-08
+#[test]
+fn the_catalog_is_made_of_declarations_and_lists_no_alias_and_no_right() {
+    let catalog = registry().catalog();
+    assert_eq!(catalog.iter().count(), 4);
+    let listed = serde_json::to_value(catalog.list()).unwrap();
+    let keys: Vec<&String> = listed[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["tool_id", "provider", "title", "description", "input_schema", "annotations"]);
+    let twice = [ToolId::own("x"), ToolId::own("x")]
+        .map(|id| ToolDeclaration::new(id, "", json!({"type": "object"}), Effect::Read).unwrap().descriptor);
+    assert_eq!(haft_core::ToolCatalog::new(twice).unwrap_err().0, ToolId::own("x"));
+}
+
+// DES-02, DES-03
+#[test]
+fn a_schema_reaches_the_provider_unchanged() {
+    let formats = registry().list_all();
+    assert_eq!(formats[0]["function"]["name"], "t_plain");
+    assert_eq!(formats[0]["function"]["parameters"], support::schema());
+    assert_eq!(formats[0]["type"], Value::String("function".into()));
+}
+
+// DES-06
+#[test]
+fn effects_say_what_changes_and_what_steers() {
+    let table = [Effect::Read, Effect::Write, Effect::Control, Effect::WriteControl]
+        .map(|e| (e.writes(), e.controls()));
+    assert_eq!(table, [(false, false), (true, false), (false, true), (true, true)]);
+}
+
+// GAT-05
+#[test]
+fn an_admitted_call_knows_its_tool() {
+    let call = admit(&profile(), "t_plain", json!({"text": "x"}));
+    assert_eq!(call.tool().id(), &ToolId::builtin("t.plain"));
+}
