@@ -1,0 +1,6 @@
+#[haft::tool(effect = "read")]
+async fn silent(text: String) -> String {
+    text
+}
+
+fn main() {}

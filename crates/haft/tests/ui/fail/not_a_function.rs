@@ -1,0 +1,5 @@
+/// A shelf.
+#[haft::tool(effect = "read")]
+struct Shelf;
+
+fn main() {}
