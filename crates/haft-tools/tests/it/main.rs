@@ -1,0 +1,5 @@
+//! The builtin tools, each called along the real path: registry, profile, snapshot, gate, prepare, decide, commit, start.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod artifacts;
+mod support;

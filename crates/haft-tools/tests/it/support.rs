@@ -1,0 +1,218 @@
+//! What the tests of all families share: the path of a call, and small stand-ins for the ports.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use haft_core::artifact::Artifacts;
+use haft_core::consent::ConsentEnvironment;
+use haft_core::gate::Admission;
+use haft_core::journal::Head;
+use haft_core::path::{InjectedValues, Resolution, Standing, StartedCall};
+use haft_core::ports::NeverCancelled;
+use haft_core::turn::TurnAliases;
+use haft_core::{
+    ArtifactVersion, Batch, Cancel, Clock, Gate, Ids, InvocationId, Profile, RequestedCall, RunId, Services,
+    SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput, ToolRegistry, ToolTurnContract,
+    snapshot,
+};
+use serde_json::Value;
+
+/// One invocation with some tools.
+pub(crate) struct Invocation {
+    gate: Gate,
+    tools: haft_core::CompiledTools,
+    contract: ToolTurnContract,
+    injected: InjectedValues,
+    environment: ConsentEnvironment,
+    context: Context,
+    turn: u32,
+}
+
+impl Invocation {
+    pub(crate) fn new(tools: Vec<Arc<dyn Tool>>, services: Services) -> Self {
+        Self::with_profile(tools, services, |_| {})
+    }
+
+    pub(crate) fn with_profile(
+        tools: Vec<Arc<dyn Tool>>,
+        services: Services,
+        change: impl FnOnce(&mut Profile),
+    ) -> Self {
+        let mut profile = Profile::new("test");
+        profile.tools.allow = tools.iter().map(|tool| tool.declaration().id().clone()).collect();
+        profile.budgets.calls = u32::MAX;
+        change(&mut profile);
+        let mut registry = ToolRegistry::default();
+        registry.register_all(tools).unwrap();
+        let compiled = snapshot::compile(InvocationId::new("i_1"), &profile, &registry).unwrap();
+        Self {
+            gate: Gate::new(compiled.clone()),
+            contract: ToolTurnContract::all(&compiled),
+            context: Context::new(services, compiled.clone()),
+            tools: compiled,
+            injected: InjectedValues::default(),
+            environment: ConsentEnvironment::default(),
+            turn: 0,
+        }
+    }
+
+    fn decided(&mut self, alias: &str, arguments: Value) -> Result<haft_core::DecidedCall, ToolError> {
+        self.turn += 1;
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let aliases =
+            TurnAliases::new(&self.tools, &self.contract, &self.tools.snapshot().invocation, self.turn);
+        let attempts = aliases.decode(vec![RequestedCall::call(alias, arguments)]);
+        let refused = |refused: Box<haft_core::path::Refused>| ToolError::new(refused.code, refused.message);
+        match self.gate.admit(&self.contract, attempts).pop().unwrap() {
+            Admission::Admitted(call) => {
+                Ok(call.prepare(&self.injected).map_err(refused)?.decide(&self.environment))
+            }
+            Admission::Refused(why) => Err(refused(why)),
+        }
+    }
+
+    fn start(&mut self, alias: &str, arguments: Value) -> Result<StartedCall, ToolError> {
+        let (run, session) = (RunId::new("r_1"), SessionId::new("s_1"));
+        let standing = Standing { grants: &[], yes: true, run: &run, session: &session, now: Timestamp(0) };
+        let authorized = match self.decided(alias, arguments)?.resolve(standing) {
+            Resolution::Authorized(call) => call,
+            Resolution::Asking(call) => panic!("{:?} is asked every time", call.call()),
+            Resolution::Refused(why) => return Err(ToolError::new(why.code.clone(), why.message.clone())),
+        };
+        let mut batch = Batch::new(run);
+        batch.start(Timestamp(0), &authorized).unwrap();
+        let (records, head) = batch.seal(Head::empty());
+        Ok(authorized.start(&mut batch.committed(records, head)).unwrap())
+    }
+
+    /// Walks one call along the whole path.
+    pub(crate) async fn call(&mut self, alias: &str, arguments: Value) -> Result<ToolOutput, ToolError> {
+        let started = self.start(alias, arguments)?;
+        started.run(&self.context).await
+    }
+
+    /// The text of a call that succeeds.
+    pub(crate) async fn text(&mut self, alias: &str, arguments: Value) -> String {
+        self.call(alias, arguments).await.unwrap().text()
+    }
+
+    /// Code and message of a call that fails.
+    pub(crate) async fn error(&mut self, alias: &str, arguments: Value) -> (String, String) {
+        let error = self.call(alias, arguments).await.unwrap_err();
+        (error.code().to_string(), error.message().to_owned())
+    }
+}
+
+struct Context {
+    services: Services,
+    tools: haft_core::CompiledTools,
+    clock: Ticks,
+    ids: Counter,
+    session: SessionId,
+    run: RunId,
+}
+
+impl Context {
+    fn new(services: Services, tools: haft_core::CompiledTools) -> Self {
+        let (session, run) = (SessionId::new("s_1"), RunId::new("r_1"));
+        Self { services, tools, clock: Ticks::default(), ids: Counter::default(), session, run }
+    }
+}
+
+impl ToolContext for Context {
+    fn cancel(&self) -> &dyn Cancel {
+        &NeverCancelled
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &self.clock
+    }
+
+    fn ids(&self) -> &dyn Ids {
+        &self.ids
+    }
+
+    fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    fn services(&self) -> &Services {
+        &self.services
+    }
+
+    fn progress(&self, _line: &str) {}
+
+    fn alias_of(&self, tool: &ToolId) -> Option<&str> {
+        self.tools.by_id(tool).map(|bound| bound.binding().alias.as_str())
+    }
+}
+
+/// A clock that goes one millisecond further at every look.
+#[derive(Default)]
+struct Ticks(AtomicU64);
+
+impl Clock for Ticks {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Ids for Counter {
+    fn fresh(&self) -> String {
+        format!("{:016}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Artifacts in memory.
+pub(crate) struct MemoryArtifacts {
+    versions: Mutex<BTreeMap<String, Vec<ArtifactVersion>>>,
+    read_cap: u64,
+}
+
+impl MemoryArtifacts {
+    /// Services with empty artifacts, of which one read shows `read_cap` characters.
+    pub(crate) fn services(read_cap: u64) -> Services {
+        let mut services = Services::default();
+        services.insert::<dyn Artifacts>(Arc::new(Self { versions: Mutex::default(), read_cap }));
+        services
+    }
+}
+
+impl Artifacts for MemoryArtifacts {
+    fn read(&self, id: &str, version: Option<u32>) -> Option<ArtifactVersion> {
+        let all = self.versions.lock().unwrap();
+        let versions = all.get(id)?;
+        match version {
+            None => versions.last().cloned(),
+            Some(number) => versions.iter().find(|version| version.version == number).cloned(),
+        }
+    }
+
+    fn list(&self) -> Vec<ArtifactVersion> {
+        self.versions.lock().unwrap().values().filter_map(|versions| versions.last().cloned()).collect()
+    }
+
+    fn stage(&self, version: ArtifactVersion) -> Result<(), ToolError> {
+        let mut all = self.versions.lock().unwrap();
+        let versions = all.entry(version.id.clone()).or_default();
+        assert_eq!(version.version as usize, versions.len() + 1, "the successor of what is there");
+        versions.push(version);
+        Ok(())
+    }
+
+    fn read_cap(&self) -> u64 {
+        self.read_cap
+    }
+}
