@@ -20,9 +20,9 @@ impl Literal<'_> {
                     types.has(Type::String) && !types.has_numeric()
                 });
                 if wants_text {
-                    return Value::String(digits.to_owned());
+                    return Value::String(digits.into_owned());
                 }
-                number(digits).map_or_else(|| Value::String(digits.to_owned()), Value::Number)
+                number(&digits).map_or_else(|| Value::String(digits.into_owned()), Value::Number)
             }
             Self::String(text) => Value::String(text.into_owned()),
             Self::Array(items) => items
@@ -38,6 +38,23 @@ impl Literal<'_> {
                         (name.into_owned(), literal.into_value(view))
                     })
                     .collect::<Map<_, _>>(),
+            ),
+        }
+    }
+
+    /// The same literal, borrowing nothing.
+    pub fn into_owned(self) -> Literal<'static> {
+        match self {
+            Self::Null => Literal::Null,
+            Self::Bool(value) => Literal::Bool(value),
+            Self::Number(digits) => Literal::Number(digits.into_owned().into()),
+            Self::String(text) => Literal::String(text.into_owned().into()),
+            Self::Array(items) => Literal::Array(items.into_iter().map(Literal::into_owned).collect()),
+            Self::Object(entries) => Literal::Object(
+                entries
+                    .into_iter()
+                    .map(|(name, value)| (name.into_owned().into(), value.into_owned()))
+                    .collect(),
             ),
         }
     }

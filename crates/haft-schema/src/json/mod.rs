@@ -45,7 +45,7 @@ pub enum Literal<'a> {
     /// `true`, `True` and their opposites.
     Bool(bool),
     /// The digits as written.
-    Number(&'a str),
+    Number(Cow<'a, str>),
     /// Decoded text.
     String(Cow<'a, str>),
     /// A list or tuple.

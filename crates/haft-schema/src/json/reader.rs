@@ -77,8 +77,8 @@ impl<'a> Reader<'a> {
             b'(' if loose => self.array(depth, b')'),
             b'"' => self.string(byte).map(Literal::String),
             b'\'' if loose => self.string(byte).map(Literal::String),
-            b'-' | b'0'..=b'9' => self.digits().map(Literal::Number),
-            b'+' | b'.' if loose => self.digits().map(Literal::Number),
+            b'-' | b'0'..=b'9' => self.digits().map(|digits| Literal::Number(Cow::Borrowed(digits))),
+            b'+' | b'.' if loose => self.digits().map(|digits| Literal::Number(Cow::Borrowed(digits))),
             _ => self.word(),
         }
     }
