@@ -1,4 +1,5 @@
 //! The gate against a small model of itself, over random batches.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value, reason = "helpers of tests")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The steps of the path, one after another.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value, reason = "helpers of tests")]
 
 mod support;
 
@@ -145,7 +146,7 @@ fn the_host_names_each_call_and_keeps_the_wire_id_apart() {
     let ids: Vec<_> = attempts.iter().map(|attempt| attempt.call_id().as_str()).collect();
     assert_eq!(ids, ["c_i_1_1_1", "c_i_1_1_2"]);
     let Attempt::Call(call) = &attempts[0] else { panic!() };
-    assert_eq!(call.wire_id.as_ref().map(|id| id.as_str()), Some("../../x"));
+    assert_eq!(call.wire_id.as_ref().map(haft_core::WireId::as_str), Some("../../x"));
     assert_eq!(call.provider_metadata, Some(json!({"signature": "xyz"})));
 }
 
