@@ -1,1 +1,22 @@
-//! Model providers: OpenAI-compatible, text dialects over any of them, scripted, demo.
+//! Model providers: OpenAI-compatible servers, scripts, and the demo.
+//!
+//! Everything here ends in the port [`Model`](haft_core::Model): one request in, one neutral turn out. Start with
+//! [`ModelName`], what `--model` takes, and [`connect`], which makes a model of a [`ModelEntry`].
+//!
+//! It must not read files or the environment, must not run tools, and no wire format leaves it (PRV-03). It owns the
+//! sockets to model servers.
+
+mod build;
+mod call_ids;
+mod demo;
+mod entry;
+mod name;
+mod openai;
+mod scripted;
+
+pub use build::{BuildError, connect};
+pub use demo::Demo;
+pub use entry::{CallIds, ModelEntry, NATIVE, OPENAI_URL, Secret};
+pub use name::{ModelName, ModelNameError};
+pub use openai::OpenAi;
+pub use scripted::{ScriptError, Scripted};

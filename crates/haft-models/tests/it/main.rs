@@ -1,0 +1,12 @@
+//! Tests against loopback servers, scripts and the demo, in one binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests fail loudly and take values that are built in place"
+)]
+
+mod demo;
+mod openai_failures;
+mod openai_turns;
+mod scripted;
+mod support;
