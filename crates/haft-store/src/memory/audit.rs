@@ -1,0 +1,74 @@
+//! What verification reads of a store in memory.
+
+use haft_core::ports::{StoreError, Timestamp};
+use haft_core::{Digest, RunId};
+
+use super::MemoryStore;
+use crate::verify::{ArtifactRow, AuditSource, FileRow, RecordRow, Row, SessionState};
+
+impl AuditSource for MemoryStore {
+    fn medium(&self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn run_ids(&self) -> Result<Vec<Row<RunId>>, StoreError> {
+        Ok(self.state().runs.iter().cloned().map(Ok).collect())
+    }
+
+    fn record_rows(&self, run: &RunId) -> Result<Vec<Row<RecordRow>>, StoreError> {
+        let state = self.state();
+        let rows = state.journals.get(run).into_iter().flat_map(|journal| {
+            let session = &journal.session;
+            journal
+                .records
+                .iter()
+                .map(|record| RecordRow { session: session.clone(), record: record.clone() })
+        });
+        Ok(rows.map(Ok).collect())
+    }
+
+    fn file_rows(&self, run: &RunId) -> Result<Vec<Row<FileRow>>, StoreError> {
+        let state = self.state();
+        let files = state.journals.get(run).into_iter().flat_map(|journal| &journal.files);
+        let rows = files.map(|(path, bytes)| FileRow {
+            path: path.clone(),
+            bytes: bytes.clone(),
+            digest: bytes.as_deref().map(Digest::of),
+        });
+        Ok(rows.map(Ok).collect())
+    }
+
+    fn artifact_rows(&self, run: &RunId) -> Result<Vec<Row<ArtifactRow>>, StoreError> {
+        let state = self.state();
+        let Some(session) = state.journals.get(run).map(|journal| &journal.session) else {
+            return Ok(Vec::new());
+        };
+        let stored = state.artifacts.get(session).into_iter().flat_map(std::collections::BTreeMap::values);
+        let rows = stored.filter(|artifact| artifact.run == *run).map(|artifact| ArtifactRow {
+            session: session.clone(),
+            id: artifact.version.id.clone(),
+            version: artifact.version.version,
+            content: (!artifact.is_taken).then(|| Digest::of(artifact.version.content.as_bytes())),
+            checksum_fits: true,
+        });
+        Ok(rows.map(Ok).collect())
+    }
+
+    fn session_states(&self, now: Timestamp) -> Result<Vec<Row<SessionState>>, StoreError> {
+        let state = self.state();
+        let rows = state.sessions.iter().map(|session| {
+            let holder = state.leases.get(&session.id).and_then(|row| row.holder.as_ref());
+            let leased = holder.is_some_and(|holder| now < holder.until);
+            SessionState { id: session.id.clone(), deleted: session.deleted, leased }
+        });
+        Ok(rows.map(Ok).collect())
+    }
+
+    fn blob_names(&self) -> Result<Vec<Row<Digest>>, StoreError> {
+        Ok(self.state().blobs.keys().copied().map(Ok).collect())
+    }
+
+    fn blob_bytes(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.state().blobs.get(digest).cloned())
+    }
+}

@@ -1,0 +1,246 @@
+//! Raw rows for verification: whatever stands in them, each becomes a row or a reason why not.
+
+use haft_core::ports::{StoreError, Timestamp};
+use haft_core::{Digest, RunId, SealedRecord, SessionId};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row as SqlRow};
+
+use super::{SqliteStore, on, stored_time};
+use crate::rows::ArtifactChecksum;
+use crate::verify::{ArtifactRow, AuditSource, FileRow, RecordRow, Row, SessionState, UnreadableRow};
+
+impl AuditSource for SqliteStore {
+    fn medium(&self) -> Result<Vec<String>, StoreError> {
+        self.read(Vec::new, |connection| {
+            let mut check = connection.prepare("PRAGMA integrity_check").map_err(on(&self.database()))?;
+            let lines: rusqlite::Result<Vec<String>> =
+                check.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+            // A check that breaks off tells of damage too.
+            let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
+            Ok(lines.into_iter().filter(|line| line != "ok").collect())
+        })
+    }
+
+    fn run_ids(&self) -> Result<Vec<Row<RunId>>, StoreError> {
+        self.rows(
+            "SELECT run, min(number) FROM (SELECT run, number FROM journal
+               UNION ALL SELECT run, 9223372036854775807 FROM files UNION ALL SELECT run, 9223372036854775807 FROM artifacts)
+             GROUP BY run ORDER BY min(number), run",
+            None::<i64>,
+            |row| text(row, 0, "run").map(RunId::new).map_err(|reason| unreadable("a row that names no run", reason)),
+        )
+    }
+
+    fn record_rows(&self, run: &RunId) -> Result<Vec<Row<RecordRow>>, StoreError> {
+        self.read(Vec::new, |connection| record_rows(connection, run).map_err(on(&self.database())))
+    }
+
+    fn file_rows(&self, run: &RunId) -> Result<Vec<Row<FileRow>>, StoreError> {
+        self.rows(
+            "SELECT path, bytes, sha256 FROM files WHERE run = ?1 ORDER BY path",
+            Some(run.as_str()),
+            |row| {
+                let path = text(row, 0, "path").map_err(|reason| unreadable("a file", reason))?;
+                let read = || {
+                    let digest = optional(row, 2, |row, column| digest(row, column, "sha256"))?;
+                    Ok(FileRow { path: path.clone(), bytes: blob(row, 1)?, digest })
+                };
+                read().map_err(|reason| unreadable(format!("file {path}"), reason))
+            },
+        )
+    }
+
+    fn artifact_rows(&self, run: &RunId) -> Result<Vec<Row<ArtifactRow>>, StoreError> {
+        self.rows(
+            "SELECT session, id, version, content_type, title, source, content, checksum FROM artifacts
+             WHERE run = ?1 ORDER BY id, version",
+            Some(run.as_str()),
+            |row| {
+                let named = || Ok((text(row, 1, "id")?, number(row, 2, "version")?));
+                let (id, version) = named().map_err(|reason| unreadable("an artifact", reason))?;
+                let read = || {
+                    let content = blob(row, 6)?.map(|bytes| Digest::of(&bytes));
+                    let checksum = optional(row, 7, |row, column| digest(row, column, "checksum"))?;
+                    let (kind, title, source) =
+                        (text(row, 3, "content_type")?, text(row, 4, "title")?, text(row, 5, "source")?);
+                    let fitting =
+                        content.map(|content| ArtifactChecksum::over(&kind, &title, &source, content).0);
+                    Ok(ArtifactRow {
+                        session: SessionId::new(text(row, 0, "session")?),
+                        id: id.clone(),
+                        version: u32::try_from(version).map_err(|_| format!("version: {version}"))?,
+                        content,
+                        checksum_fits: checksum == fitting,
+                    })
+                };
+                read().map_err(|reason| unreadable(format!("artifact {id}@{version}"), reason))
+            },
+        )
+    }
+
+    fn session_states(&self, now: Timestamp) -> Result<Vec<Row<SessionState>>, StoreError> {
+        self.rows(
+            "SELECT s.id, s.deleted, l.owner IS NOT NULL AND l.until > ?1, l.process FROM sessions s
+             LEFT JOIN leases l ON l.session = s.id ORDER BY s.number",
+            Some(stored_time(now)),
+            |row| {
+                let id = text(row, 0, "id").map_err(|reason| unreadable("a session", reason))?;
+                let read = || {
+                    let held = row.get_ref(2).is_ok_and(|value| value == ValueRef::Integer(1));
+                    let gone =
+                        held && text(row, 3, "process").is_ok_and(|mark| crate::process::is_gone(&mark));
+                    let deleted = number(row, 1, "deleted")? != 0;
+                    Ok(SessionState { id: SessionId::new(id.clone()), deleted, leased: held && !gone })
+                };
+                read().map_err(|reason| unreadable(format!("session {id}"), reason))
+            },
+        )
+    }
+
+    fn blob_names(&self) -> Result<Vec<Row<Digest>>, StoreError> {
+        self.blobs.names()
+    }
+
+    fn blob_bytes(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.blobs.get(digest).unwrap_or(None))
+    }
+}
+
+impl SqliteStore {
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameter: Option<impl rusqlite::ToSql>,
+        read: impl Fn(&SqlRow<'_>) -> Row<T>,
+    ) -> Result<Vec<Row<T>>, StoreError> {
+        self.read(Vec::new, |connection| {
+            collect(connection, sql, parameter, read).map_err(on(&self.database()))
+        })
+    }
+}
+
+/// Damage of pages in the middle of a table ends the rows with one that says so.
+fn collect<T>(
+    connection: &Connection,
+    sql: &str,
+    parameter: Option<impl rusqlite::ToSql>,
+    read: impl Fn(&SqlRow<'_>) -> Row<T>,
+) -> rusqlite::Result<Vec<Row<T>>> {
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = match parameter {
+        Some(parameter) => select.query([parameter])?,
+        None => select.query([])?,
+    };
+    let mut found = Vec::new();
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => found.push(read(row)),
+            Ok(None) => return Ok(found),
+            Err(error) => {
+                found.push(Err(unreadable("the rows from here on", error.to_string())));
+                return Ok(found);
+            }
+        }
+    }
+}
+
+const SELECT_RECORD: &str = "SELECT session, seq, kind, payload, payload_sha256, time, prev, hash, v, number FROM journal WHERE run = ?1";
+
+/// All rows of a run, by number.
+pub(super) fn record_rows(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<Row<RecordRow>>> {
+    let sql = format!("{SELECT_RECORD} ORDER BY seq");
+    collect(connection, &sql, Some(run.as_str()), |row| record_row_of(run, row))
+}
+
+/// One row of a run.
+pub(super) fn record_row(
+    connection: &Connection,
+    run: &RunId,
+    seq: u64,
+) -> rusqlite::Result<Option<Row<RecordRow>>> {
+    let sql = format!("{SELECT_RECORD} AND seq = ?2");
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query(rusqlite::params![run.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)])?;
+    Ok(rows.next()?.map(|row| record_row_of(run, row)))
+}
+
+fn record_row_of(run: &RunId, row: &SqlRow<'_>) -> Row<RecordRow> {
+    let seq = match number(row, 1, "seq") {
+        Ok(seq) => seq,
+        Err(reason) => {
+            let place = format!("journal row {}", number(row, 9, "number").unwrap_or_default());
+            return Err(unreadable(place, reason));
+        }
+    };
+    let read = || {
+        Ok(RecordRow {
+            session: SessionId::new(text(row, 0, "session")?),
+            record: SealedRecord {
+                version: number(row, 8, "v").and_then(|v| u32::try_from(v).map_err(|_| format!("v: {v}")))?,
+                run: run.clone(),
+                seq,
+                time: Timestamp(number(row, 5, "time")?),
+                kind: text(row, 2, "kind")?,
+                payload: blob(row, 3)?,
+                payload_digest: digest(row, 4, "payload_sha256")?,
+                previous: digest(row, 6, "prev")?,
+                hash: digest(row, 7, "hash")?,
+            },
+        })
+    };
+    read().map_err(|reason| unreadable(format!("record {seq}"), reason))
+}
+
+fn unreadable(place: impl Into<String>, reason: String) -> UnreadableRow {
+    UnreadableRow { place: place.into(), reason }
+}
+
+fn text(row: &SqlRow<'_>, column: usize, name: &str) -> Result<String, String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => {
+            String::from_utf8(bytes.to_vec()).map_err(|_| format!("{name}: no valid UTF-8"))
+        }
+        Ok(other) => Err(format!("{name}: {} instead of text", other.data_type())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn number(row: &SqlRow<'_>, column: usize, name: &str) -> Result<u64, String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(number)) => u64::try_from(number).map_err(|_| format!("{name}: {number}")),
+        Ok(other) => Err(format!("{name}: {} instead of a number", other.data_type())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn digest(row: &SqlRow<'_>, column: usize, name: &str) -> Result<Digest, String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Blob(bytes)) => <[u8; 32]>::try_from(bytes)
+            .map(Digest::from_bytes)
+            .map_err(|_| format!("{name}: {} bytes instead of 32", bytes.len())),
+        Ok(other) => Err(format!("{name}: {} instead of bytes", other.data_type())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Text or bytes as bytes; none for null.
+fn blob(row: &SqlRow<'_>, column: usize) -> Result<Option<Vec<u8>>, String> {
+    match row.get_ref(column) {
+        Ok(value) => {
+            value.as_bytes_or_null().map(|bytes| bytes.map(<[u8]>::to_vec)).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn optional<T>(
+    row: &SqlRow<'_>,
+    column: usize,
+    read: impl Fn(&SqlRow<'_>, usize) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Null) => Ok(None),
+        Ok(_) => read(row, column).map(Some),
+        Err(error) => Err(error.to_string()),
+    }
+}
