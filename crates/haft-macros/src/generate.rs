@@ -17,11 +17,15 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     let mut errors = None;
-    let options = ToolOptions::parse(options, &mut errors);
+    let mut options = ToolOptions::parse(options, &mut errors);
     if options.effect.is_none() && errors.is_none() {
         let message = "say what the tool does to the world: `effect = \"read\"`, \"write\", \"control\" or \"write_control\"";
         collect(&mut errors, Error::new(proc_macro2::Span::call_site(), message));
     }
+    let name = options.take_name(&item.sig.ident).unwrap_or_else(|error| {
+        collect(&mut errors, error);
+        LitStr::new("", item.sig.ident.span())
+    });
     let function = function::read(&mut item, &mut errors);
     match errors {
         Some(errors) => {
@@ -29,17 +33,18 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             quote! { #item #errors }
         }
         None => {
-            let constructor = constructor(&item, &function, &options);
+            let constructor = constructor(&item, &name, &function, &options);
             quote! { #item #constructor }
         }
     }
 }
 
-fn constructor(item: &ItemFn, function: &Function, options: &ToolOptions) -> TokenStream {
+fn constructor(item: &ItemFn, name: &LitStr, function: &Function, options: &ToolOptions) -> TokenStream {
     let haft: Path = options.crate_path.clone().unwrap_or_else(|| parse_quote!(::haft));
     let ident = &item.sig.ident;
     let visibility = &item.vis;
-    let name = options.name.clone().unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
+    // What is compiled conditionally has its tool under the same condition.
+    let conditions: Vec<_> = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();
     let description = &function.description;
     let arguments = arguments_struct(function, options, &haft);
     let settings = settings(function, options, &haft);
@@ -47,11 +52,13 @@ fn constructor(item: &ItemFn, function: &Function, options: &ToolOptions) -> Tok
     let (read, takes) = (reads_arguments(function, &haft), closure_context(function));
     let type_doc = format!("The tool made of the function [`{}`](fn@{ident}).", ident.unraw());
     quote! {
+        #(#conditions)*
         #[doc = #type_doc]
         #[derive(Debug)]
         #[allow(non_camel_case_types)]
         #visibility enum #ident {}
 
+        #(#conditions)*
         impl #ident {
             /// The tool, ready for a registry.
             ///

@@ -1,7 +1,7 @@
 //! `#[tool]`: a documented async function becomes a tool, its schema derived from its arguments (REG-02).
 //!
-//! It reads the function ([`function`]), the options of the attribute ([`options`]) and writes a constructor on top of
-//! `haft::ToolBuilder` ([`generate`]). It decides nothing itself: whatever can be said at run time, the builder says.
+//! It reads the function (`function`), the options of the attribute (`options`) and writes a constructor on top of
+//! `haft::ToolBuilder` (`generate`). It decides nothing itself: whatever can be said at run time, the builder says.
 //! It must not be used alone: the code that it writes names the crate `haft`, which re-exports it.
 
 mod doc;

@@ -181,6 +181,17 @@ impl ToolOptions {
         options
     }
 
+    /// The tool's native name: the one that was given, else that of its function.
+    pub(crate) fn take_name(&mut self, function: &Ident) -> Result<LitStr, Error> {
+        if let Some(name) = self.name.take() {
+            return Ok(name);
+        }
+        checked_name(LitStr::new(&function.unraw().to_string(), function.span()), "_").map_err(|_| {
+            let message = "models cannot write this name; give the tool another by `name = \"…\"`";
+            Error::new(function.span(), message)
+        })
+    }
+
     fn take(&mut self, entry: Entry) -> Result<(), Error> {
         match entry.key.to_string().as_str() {
             "effect" => self.effect = Some(words::choose("effect", &entry.text()?, &EFFECTS)?),

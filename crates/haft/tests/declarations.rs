@@ -2,14 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{built_db_query, db_query, db_query_parameters};
-use haft::core::ToolId;
 use haft::core::facts::{Effect, Injection, InjectionSource, Permission, Placement, ResultCap, ToolFacts};
 use haft::core::registry::{RESERVED_NAMES, RegistrationError};
+use haft::core::{BoxFuture, StartedCall, ToolDeclaration, ToolId};
 use haft::schemars::JsonSchema;
 use haft::serde::Deserialize;
 use haft::serde_json::json;
-use haft::{ToolBuildError, ToolBuilder, ToolContext, ToolError, ToolOutput, ToolRegistry};
+use haft::{Tool, ToolBuildError, ToolBuilder, ToolContext, ToolError, ToolOutput, ToolRegistry};
 
 // REG-02, REG-06, DES-02
 #[test]
@@ -179,7 +181,7 @@ fn a_builder_says_what_a_tool_lacks() {
     assert_eq!(message(twice), "the tool `note` has `ask` and consent hooks; use one of them");
 }
 
-fn own(name: &str) -> Result<std::sync::Arc<dyn haft::Tool>, ToolBuildError> {
+fn own(name: &str) -> Result<Arc<dyn Tool>, ToolBuildError> {
     let builder = ToolBuilder::new(name, json!({"type": "object"})).description("Mine.");
     builder.side_effect(false).handler(async |_| "mine").build()
 }
@@ -197,6 +199,53 @@ fn reserved_names_are_exactly_the_five_artifact_tools() {
     }
     registry.register(own("delete_artifact").unwrap()).unwrap();
     assert_eq!(registry.iter().count(), 1);
+}
+
+struct Builtin(ToolDeclaration);
+
+impl Tool for Builtin {
+    fn declaration(&self) -> &ToolDeclaration {
+        &self.0
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a StartedCall,
+        _: &'a dyn ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async { Ok("builtin".into()) })
+    }
+}
+
+// REG-07, CONFLICT-21
+#[test]
+fn a_custom_tool_may_not_take_the_name_of_a_builtin() {
+    let builtin = || {
+        let declaration = ToolDeclaration::new(
+            ToolId::builtin("data.calculator"),
+            "Calculates.",
+            json!({"type": "object"}),
+            Effect::Read,
+        );
+        let named = declaration.unwrap().with_facts(|facts| facts.alias = Some("calculator".into()));
+        Arc::new(Builtin(named)) as Arc<dyn Tool>
+    };
+    let ids = |registry: &ToolRegistry| -> Vec<String> {
+        registry.iter().map(|tool| tool.declaration().id().to_string()).collect()
+    };
+    let mut registry = ToolRegistry::default();
+    registry.register_all([builtin(), own("abacus").unwrap()]).unwrap();
+    let clash = registry.register(own("calculator").unwrap()).unwrap_err();
+    assert_eq!(
+        clash.to_string(),
+        "`calculator` is the name of the builtin `builtin:data.calculator`; give your tool another name, or set \
+         `registry.allow_override`"
+    );
+    assert_eq!(ids(&registry), ["builtin:data.calculator", "ext/own:abacus"]);
+
+    let mut registry = ToolRegistry::with_override();
+    registry.register_all([builtin(), own("calculator").unwrap()]).unwrap();
+    assert_eq!(ids(&registry), ["builtin:data.calculator", "ext/own:calculator"]);
 }
 
 // CONFLICT-21, CAT-06

@@ -16,4 +16,8 @@ async fn injected(
     format!("{project:?} {model}")
 }
 
+/// Says how big it is.
+#[haft::tool(effect = "read")]
+async fn größe() {}
+
 fn main() {}

@@ -1,4 +1,4 @@
-//! Types of one's own as arguments and results, with no crate but `haft`; a function inside a function.
+//! Types of one's own as arguments and results, with no crate but `haft`; a function inside a function; one that is compiled out.
 
 use haft::schemars::JsonSchema;
 use haft::serde::{Deserialize, Serialize};
@@ -16,6 +16,11 @@ struct Point {
 struct Length {
     length: f64,
 }
+
+/// Is not there.
+#[haft::tool(effect = "read")]
+#[cfg(any())]
+async fn absent() {}
 
 fn main() -> Result<(), haft::ToolBuildError> {
     /// How far a point is from the origin.
