@@ -1,0 +1,702 @@
+//! One call, or several siblings in one wrapper: from the tag that opens it to where it ends.
+//!
+//! The clean form is read straight through; each deviation has its own place here and is recorded as a repair. A call
+//! that cannot be read ends where the next one can begin, so that it does not take its neighbours with it.
+
+use std::borrow::Cow;
+
+use super::draft::{Draft, Ending, Fault, Outcome};
+use super::names::{Names, Wrapper, same_tag};
+use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
+use super::value::{SectionEnds, Value, ValueReader, next_bracket};
+use crate::call_json::{self, NoCall};
+use crate::marks::{is_result_tag, is_think_tag};
+use crate::scan::{Reads, Source, is_blank};
+use crate::{FinishReason, Repair};
+
+/// The calls of one wrapper and the offset at which reading goes on.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) end: usize,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+/// What a block is opened by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A wrapper's open tag; whatever is inside is an attempt.
+    Wrapped,
+    /// A declared name without any wrapper.
+    Bare,
+}
+
+pub(super) struct CallReader<'a, 'n, 's> {
+    source: Source<'a>,
+    names: &'n Names,
+    finish: FinishReason,
+    ends: &'s mut SectionEnds,
+    values: ValueReader<'a, 'n>,
+    draft: Draft<'a, 'n>,
+    outcomes: Vec<Outcome>,
+    style: Style,
+    /// The end of the last thing that was understood.
+    last_end: usize,
+}
+
+/// Whether the loop over tags goes on, and where; or how the block ended.
+enum Next {
+    At(usize),
+    End(usize, Ending),
+}
+
+impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
+    pub(super) fn new(
+        source: Source<'a>,
+        names: &'n Names,
+        finish: FinishReason,
+        ends: &'s mut SectionEnds,
+        start: usize,
+        style: Style,
+    ) -> Self {
+        Self {
+            source,
+            names,
+            finish,
+            ends,
+            values: ValueReader::new(source, names),
+            draft: Draft::new(start),
+            outcomes: Vec::new(),
+            style,
+            last_end: start,
+        }
+    }
+
+    /// Reads a block whose wrapper's open tag is given.
+    pub(super) fn read_wrapped(mut self, opener: &Tag<'a>) -> Reads<Block> {
+        self.open(opener);
+        if opener.kind == TagKind::Empty {
+            return Ok(self.close(opener.end, Ending::Closed));
+        }
+        self.read_from(opener.end)
+    }
+
+    /// Reads a block from its first tag on.
+    pub(super) fn read_from(mut self, at: usize) -> Reads<Block> {
+        if self.style == Style::Bare {
+            self.draft.repair(Repair::WrapperAdded);
+        }
+        let mut at = at;
+        loop {
+            match self.step(at)? {
+                Next::At(next) => at = next,
+                Next::End(end, ending) => return Ok(self.close(end, ending)),
+            }
+        }
+    }
+
+    /// Makes calls of a JSON value that was read already and needs no wrapper.
+    pub(super) fn read_json(mut self, found: call_json::Found<'a>) -> Block {
+        let mut repairs = vec![Repair::WrapperAdded];
+        if found.loose {
+            repairs.push(Repair::LooseJson);
+        }
+        let end = found.end;
+        let drafts: Vec<_> =
+            call_json::calls(found.literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
+        self.finish_all(drafts, end, Ending::Closed);
+        Block { end, outcomes: self.outcomes }
+    }
+
+    fn close(mut self, end: usize, ending: Ending) -> Block {
+        let draft = std::mem::replace(&mut self.draft, Draft::new(end));
+        draft.finish(ending, end, self.names, &mut self.outcomes);
+        Block { end, outcomes: self.outcomes }
+    }
+
+    fn unclosed(&self) -> Ending {
+        match self.style {
+            // Without a wrapper the container is the closing mark.
+            Style::Bare if !self.draft.container_open => Ending::Closed,
+            Style::Bare | Style::Wrapped => Ending::Unclosed { run: self.finish != FinishReason::Length },
+        }
+    }
+
+    /// The end of a call whose closing mark is missing. Text behind its last element is not part of it.
+    fn end_unclosed(&self, at: usize) -> Next {
+        let end = if self.draft.has_name() && self.draft.fault.is_none() { self.last_end } else { at };
+        Next::End(end, self.unclosed())
+    }
+
+    fn step(&mut self, at: usize) -> Reads<Next> {
+        let source = self.source;
+        let at = skip_filling(source, at)?;
+        if source.ends_at(at)? {
+            return Ok(self.end_unclosed(at));
+        }
+        if self.style == Style::Bare
+            && self.draft.groups > 0
+            && !self.draft.container_open
+            && let Some(next) = self.after_bare_container(at)?
+        {
+            return Ok(next);
+        }
+        match source.byte(at) {
+            Some(b'<' | 0xEF) => {
+                if let Some(content) = cdata_at(source, at)? {
+                    return self.section(content);
+                }
+                if let Some(tag) = tag_at(source, at)? {
+                    if tag.full_width {
+                        self.draft.repair(Repair::FullWidthMarks);
+                    }
+                    let next = self.tag(&tag, at)?;
+                    if let Next::At(after) = next {
+                        self.last_end = after;
+                    }
+                    return Ok(next);
+                }
+            }
+            Some(b'{' | b'[') if self.draft.is_untouched() && self.style == Style::Wrapped => {
+                return self.json_calls(at);
+            }
+            Some(b'{') if self.draft.container_open => return self.json_parameters(at),
+            Some(b'`') if source.has_word(at, "```")? => return self.fence_mark(at),
+            _ => {}
+        }
+        self.stray(at)
+    }
+
+    /// After the container of a call without a wrapper: close tags that fit, a second container and further parameters
+    /// belong to it, nothing else.
+    fn after_bare_container(&mut self, at: usize) -> Reads<Option<Next>> {
+        let tool = self.draft.tool;
+        let ended = Ok(Some(Next::End(self.last_end, Ending::Closed)));
+        let Some(tag) = tag_at(self.source, at)? else { return ended };
+        let container = self.names.is_container(tag.name, tool);
+        if tag.kind == TagKind::Close {
+            let own = tool.is_some_and(|tool| same_tag(&tool.declared.name, tag.name));
+            if own || container || self.names.wrapper(tag.name).is_some() {
+                self.last_end = tag.end;
+                return Ok(Some(Next::At(tag.end)));
+            }
+            return ended;
+        }
+        if container || self.names.is_parameter(tag.name, tool) { Ok(None) } else { ended }
+    }
+
+    /// Text where only tags may stand.
+    fn stray(&mut self, at: usize) -> Reads<Next> {
+        let source = self.source;
+        let from = at + source.char_at(at).map_or(1, char::len_utf8);
+        let mut end = from;
+        loop {
+            let Some(found) = next_bracket(source, end) else {
+                source.ends_at(source.len())?;
+                end = source.len();
+                break;
+            };
+            if tag_at(source, found)?.is_some() || cdata_at(source, found)?.is_some() {
+                end = found;
+                break;
+            }
+            end = found + source.char_at(found).map_or(1, char::len_utf8);
+        }
+        if self.style == Style::Bare && self.draft.groups == 0 && !self.draft.container_open {
+            return Ok(Next::End(self.last_end, Ending::Closed));
+        }
+        self.draft.stray_text(source.slice(at, end));
+        Ok(Next::At(end))
+    }
+
+    /// A code fence between tags is no text: `` ```json `` inside of a wrapper.
+    fn fence_mark(&mut self, at: usize) -> Reads<Next> {
+        let rest = self.source.rest(at);
+        let line = match rest.find('\n') {
+            Some(length) => length,
+            None => {
+                self.source.ends_at(self.source.len())?;
+                rest.len()
+            }
+        };
+        // The mark may have a call behind it on the same line.
+        let mark = rest.get(..line).unwrap_or_default();
+        let length = mark.find(['<', '{', '[']).unwrap_or(line);
+        self.draft.repair(Repair::FenceRemoved);
+        Ok(Next::At(at + length))
+    }
+
+    /// CDATA directly in a container, or between parameters.
+    fn section(&mut self, content: usize) -> Reads<Next> {
+        let source = self.source;
+        let rest = source.bytes().get(content..).unwrap_or_default();
+        let Some(length) = memchr::memmem::find(rest, b"]]>") else {
+            source.ends_at(source.len())?;
+            self.draft.fault.get_or_insert(Fault::CutInTag);
+            return Ok(Next::End(source.len(), self.unclosed()));
+        };
+        let text = source.slice(content, content + length);
+        let trimmed = text.trim_matches(is_blank);
+        let as_json = Source::new(trimmed, true);
+        if self.draft.container_open
+            && trimmed.starts_with('{')
+            && let Ok(Ok(found)) = call_json::value_at(as_json, 0)
+            && let haft_schema::json::Literal::Object(entries) = found.literal
+            && as_json.skip_blanks(found.end) == as_json.len()
+        {
+            self.take_json(entries, found.loose);
+        } else {
+            self.draft.stray_text(text);
+        }
+        Ok(Next::At(content + length + 3))
+    }
+
+    fn tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
+        match tag.kind {
+            TagKind::Close => Ok(self.close_tag(tag)),
+            TagKind::Open | TagKind::Empty if tag.cut => {
+                self.draft.fault.get_or_insert(Fault::CutInTag);
+                Ok(Next::End(self.source.len(), self.unclosed()))
+            }
+            TagKind::Open | TagKind::Empty => self.open_tag(tag, at),
+        }
+    }
+
+    fn close_tag(&mut self, tag: &Tag<'a>) -> Next {
+        if self.names.wrapper(tag.name).is_some() && !tag.cut {
+            if self.draft.container_open {
+                self.draft.repair(Repair::ParamsClosed);
+                self.draft.container_open = false;
+            }
+            return Next::End(tag.end, Ending::Closed);
+        }
+        if self.names.is_container(tag.name, self.draft.tool) && self.draft.container_open {
+            self.draft.container_open = false;
+        } else if !tag.cut && !self.closes_name_tag(tag.name) {
+            self.draft.repair(Repair::StrayTagDropped);
+        }
+        Next::At(tag.end)
+    }
+
+    fn closes_name_tag(&self, name: &str) -> bool {
+        self.draft.tool.is_some_and(|tool| same_tag(&tool.declared.name, name))
+            || self.draft.is_named(name)
+            || Names::is_named_element(name)
+    }
+
+    fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
+        let tool = self.draft.tool;
+        let parameter =
+            self.draft.container_open && tool.is_some() && self.names.is_parameter(tag.name, tool);
+        if let Some(wrapper) = self.names.wrapper(tag.name).filter(|_| !parameter) {
+            if !self.draft.is_untouched() {
+                return Ok(self.end_unclosed(at));
+            }
+            // A list wrapper, or the same tag twice.
+            self.draft.start = at;
+            if wrapper == Wrapper::Single && self.style == Style::Wrapped {
+                self.draft.repair(Repair::StrayTagDropped);
+            }
+            self.open(tag);
+            return Ok(Next::At(tag.end));
+        }
+        if parameter {
+            return self.parameter(tag);
+        }
+        if Names::is_name_tag(tag.name) {
+            return self.name(tag, at);
+        }
+        if Names::is_named_element(tag.name)
+            && let Some(name) = carried_name(tag)
+        {
+            return Ok(self.take_name(name, tag, at));
+        }
+        if self.names.is_container(tag.name, tool) {
+            return Ok(self.container(tag));
+        }
+        let known = self.names.is_parameter(tag.name, tool);
+        if !known && is_result_tag(tag.name) {
+            return Ok(self.end_unclosed(at));
+        }
+        if !known && is_think_tag(tag.name) {
+            return self.thinking(tag);
+        }
+        if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {
+            self.draft.repair(Repair::NameFromTag);
+            self.draft.set_name(Cow::Borrowed(tag.name), self.names);
+            self.take_attributes(tag);
+            return Ok(Next::At(tag.end));
+        }
+        if self.style == Style::Bare && !known && !self.draft.container_open {
+            return Ok(Next::End(self.last_end, Ending::Closed));
+        }
+        self.parameter(tag)
+    }
+
+    fn is_name_as_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
+        if self.names.tools.resolve(tag.name).is_some() {
+            return Ok(true);
+        }
+        let next = skip_filling(self.source, tag.end)?;
+        if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
+            return Ok(false);
+        }
+        let next = tag_at(self.source, next)?;
+        Ok(next.is_some_and(|next| next.kind != TagKind::Close && self.names.is_container(next.name, None)))
+    }
+
+    /// The name and parameters that a wrapper's open tag carries.
+    fn open(&mut self, tag: &Tag<'a>) {
+        self.last_end = tag.end;
+        if let Some(name) = tag.equals {
+            self.draft.repair(Repair::TagEquals);
+            self.draft.set_name(Cow::Borrowed(name), self.names);
+        }
+        let mut rest = Vec::new();
+        for (key, value) in attributes(tag.attributes) {
+            match key {
+                "name" | "tool" | "tool_name" | "function" => {
+                    self.draft.repair(Repair::NameFromAttribute);
+                    self.draft.set_name(value, self.names);
+                }
+                "id" | "call_id" | "tool_call_id" => self.draft.id = Some(value.into_owned()),
+                _ => rest.push((key, value)),
+            }
+        }
+        for (key, value) in rest {
+            if self.names.is_parameter(key, self.draft.tool) {
+                self.draft.repair(Repair::ParamsFromAttributes);
+                self.draft.give_text(Cow::Borrowed(key), value);
+            }
+        }
+    }
+
+    fn name(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
+        if let Some(name) = tag.equals {
+            let next = self.after_equals(tag)?;
+            self.draft_for_next_name(name, at);
+            self.draft.repair(Repair::TagEquals);
+            self.draft.set_name(Cow::Borrowed(name), self.names);
+            return Ok(Next::At(next));
+        }
+        if let Some(name) = carried_name(tag) {
+            return Ok(self.take_name(name, tag, at));
+        }
+        if tag.kind == TagKind::Empty {
+            return Ok(Next::At(tag.end));
+        }
+        let source = self.source;
+        let first = source.skip_blanks(tag.end);
+        let (from, end, mut next) = match cdata_at(source, first)? {
+            Some(content) => {
+                let rest = source.bytes().get(content..).unwrap_or_default();
+                match memchr::memmem::find(rest, b"]]>") {
+                    Some(length) => (content, content + length, content + length + 3),
+                    None => {
+                        source.ends_at(source.len())?;
+                        (content, source.len(), source.len())
+                    }
+                }
+            }
+            None => match next_bracket(source, tag.end) {
+                Some(end) => (tag.end, end, end),
+                None => {
+                    source.ends_at(source.len())?;
+                    (tag.end, source.len(), source.len())
+                }
+            },
+        };
+        if source.ends_at(next)? {
+            self.draft.fault.get_or_insert(Fault::CutInName);
+            return Ok(Next::End(source.len(), self.unclosed()));
+        }
+        next = source.skip_blanks(next);
+        let closer = if source.ends_at(next)? { None } else { tag_at(source, next)? };
+        let mut closed = false;
+        if let Some(closer) = closer.filter(|closer| closer.kind == TagKind::Close) {
+            if self.names.wrapper(closer.name).is_none() && !self.names.is_container(closer.name, None) {
+                closed = same_tag(closer.name, tag.name);
+                next = closer.end;
+            }
+            if closer.full_width {
+                self.draft.repair(Repair::FullWidthMarks);
+            }
+        }
+        let name = super::entity::decode(source.slice(from, end));
+        self.draft_for_next_name(name.trim_matches(is_blank), at);
+        if !closed {
+            self.draft.repair(Repair::ValueClosed);
+        }
+        self.draft.set_name(name, self.names);
+        self.last_end = next;
+        Ok(Next::At(next))
+    }
+
+    fn take_name(&mut self, name: Cow<'a, str>, tag: &Tag<'a>, at: usize) -> Next {
+        self.draft_for_next_name(&name, at);
+        self.draft.repair(Repair::NameFromAttribute);
+        self.draft.set_name(name, self.names);
+        Next::At(tag.end)
+    }
+
+    /// Before a name is set: a call that has one already is finished, and a sibling begins.
+    fn draft_for_next_name(&mut self, name: &str, at: usize) {
+        if !self.draft.has_name() {
+            return;
+        }
+        if !self.draft.has_parameters() {
+            if self.draft.is_named(name) {
+                self.draft.repair(Repair::DuplicateDropped);
+                return;
+            }
+            let needs_none = self.draft.tool.is_some_and(|tool| tool.required.is_empty());
+            if !needs_none || self.names.tools.resolve(name).is_none() {
+                self.draft.fault.get_or_insert_with(|| Fault::TwoNames(name.to_owned()));
+                return;
+            }
+        }
+        if self.draft.container_open {
+            self.draft.repair(Repair::ParamsClosed);
+            self.draft.container_open = false;
+        }
+        let sibling = Draft::new(at);
+        let finished = std::mem::replace(&mut self.draft, sibling);
+        finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
+        self.draft.repair(Repair::SiblingsSplit);
+    }
+
+    /// The offset after `<name=value` and the close tag that may follow it.
+    fn after_equals(&self, tag: &Tag<'a>) -> Reads<usize> {
+        let next = self.source.skip_blanks(tag.end);
+        if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
+            return Ok(tag.end);
+        }
+        let closer = tag_at(self.source, next)?;
+        let own = closer.filter(|closer| closer.kind == TagKind::Close && same_tag(closer.name, tag.name));
+        Ok(own.map_or(tag.end, |closer| closer.end))
+    }
+
+    fn container(&mut self, tag: &Tag<'a>) -> Next {
+        if self.draft.container_open {
+            self.draft.repair(Repair::ParamsClosed);
+        }
+        if self.draft.groups > 0 {
+            self.draft.repair(Repair::ParamsMerged);
+        }
+        self.draft.groups += 1;
+        self.take_attributes(tag);
+        self.draft.container_open = tag.kind == TagKind::Open;
+        Next::At(tag.end)
+    }
+
+    fn take_attributes(&mut self, tag: &Tag<'a>) {
+        for (key, value) in attributes(tag.attributes) {
+            self.draft.repair(Repair::ParamsFromAttributes);
+            self.draft.give_text(Cow::Borrowed(key), value);
+        }
+    }
+
+    /// Reasoning between the tags of a call.
+    fn thinking(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+        let mut at = tag.end;
+        while let Some(found) = next_bracket(self.source, at) {
+            match tag_at(self.source, found)? {
+                Some(closer) if closer.kind == TagKind::Close && same_tag(closer.name, tag.name) => {
+                    return Ok(Next::At(closer.end));
+                }
+                _ => at = found + self.source.char_at(found).map_or(1, char::len_utf8),
+            }
+        }
+        self.source.ends_at(self.source.len())?;
+        Ok(Next::At(tag.end))
+    }
+
+    fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+        let mut name = Cow::Borrowed(tag.name);
+        if Names::is_parameter_element(tag.name) && !self.names.is_parameter(tag.name, self.draft.tool) {
+            name = carried_name(tag).unwrap_or(name);
+        } else if let Some(value) = tag.equals {
+            let next = self.after_equals(tag)?;
+            self.draft.repair(Repair::TagEquals);
+            self.draft.give_text(name, Cow::Borrowed(value));
+            return Ok(Next::At(next));
+        }
+        if !self.draft.container_open {
+            self.draft.repair(Repair::ParamsMerged);
+        }
+        if tag.kind == TagKind::Empty {
+            self.draft.give_text(name, Cow::Borrowed(""));
+            return Ok(Next::At(tag.end));
+        }
+        match self.values.read(tag.name, tag.end, self.draft.tool, self.ends)? {
+            Value::Whole { text, end, repair } => {
+                if let Some(repair) = repair {
+                    self.draft.repair(repair);
+                }
+                self.draft.give_text(name, text);
+                self.last_end = end;
+                Ok(Next::At(end))
+            }
+            Value::Cut { resume } => {
+                self.draft.fault.get_or_insert_with(|| Fault::CutInValue(name.into_owned()));
+                Ok(Next::End(resume, self.unclosed()))
+            }
+            Value::Ambiguous => {
+                self.draft.fault.get_or_insert_with(|| Fault::AmbiguousEnd(name.into_owned()));
+                self.recover(tag.end)
+            }
+        }
+    }
+
+    /// Where a block that cannot be read ends: behind the next close tag of a wrapper, before its next open tag.
+    fn recover(&self, from: usize) -> Reads<Next> {
+        let mut at = from;
+        while let Some(found) = next_bracket(self.source, at) {
+            if let Some(tag) = tag_at(self.source, found)?
+                && self.names.wrapper(tag.name).is_some()
+            {
+                return Ok(match tag.kind {
+                    TagKind::Close if !tag.cut => Next::End(tag.end, Ending::Closed),
+                    TagKind::Close => Next::End(tag.end, self.unclosed()),
+                    TagKind::Open | TagKind::Empty => Next::End(found, self.unclosed()),
+                });
+            }
+            at = found + self.source.char_at(found).map_or(1, char::len_utf8);
+        }
+        self.source.ends_at(self.source.len())?;
+        Ok(Next::End(self.source.len(), self.unclosed()))
+    }
+
+    fn json_parameters(&mut self, at: usize) -> Reads<Next> {
+        match call_json::value_at(self.source, at)? {
+            Ok(found) => {
+                if let haft_schema::json::Literal::Object(entries) = found.literal {
+                    self.take_json(entries, found.loose);
+                }
+                self.last_end = found.end;
+                Ok(Next::At(found.end))
+            }
+            Err(error) => self.bad_json(at, &error),
+        }
+    }
+
+    fn take_json(&mut self, entries: Vec<(Cow<'a, str>, haft_schema::json::Literal<'a>)>, loose: bool) {
+        self.draft.repair(Repair::ParamsFromJson);
+        if loose {
+            self.draft.repair(Repair::LooseJson);
+        }
+        for (key, literal) in entries {
+            self.draft.give_literal(key, literal);
+        }
+    }
+
+    fn bad_json(&mut self, at: usize, error: &haft_schema::json::ReadError) -> Reads<Next> {
+        let next = self.recover(at)?;
+        let fault = match &next {
+            Next::End(_, Ending::Unclosed { .. }) if error.is_cut() => Fault::CutInJson,
+            _ => Fault::BadJson(error.to_string()),
+        };
+        self.draft.fault.get_or_insert(fault);
+        Ok(next)
+    }
+
+    /// A wrapper that holds calls in JSON, one after the other or in a list.
+    fn json_calls(&mut self, at: usize) -> Reads<Next> {
+        let source = self.source;
+        let mut at = at;
+        let mut read = 0_usize;
+        loop {
+            let (literal, end, repairs) = match call_json::value_at(source, at)? {
+                Ok(found) => {
+                    let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
+                    (found.literal, found.end, repairs)
+                }
+                Err(error) => match self.mended_json(at)? {
+                    Some((literal, end)) => (literal, end, vec![Repair::BracketsMended]),
+                    None => return self.bad_json(at, &error),
+                },
+            };
+            let mut drafts: Vec<Draft<'a, 'n>> =
+                call_json::calls(literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
+            read += drafts.len();
+            // Too many closing brackets are a slip.
+            let mut next = source.skip_blanks(end);
+            while matches!(source.byte(next), Some(b'}' | b']')) {
+                drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
+                next = source.skip_blanks(next + 1);
+            }
+            while matches!(source.byte(next), Some(b',' | b';')) {
+                next = source.skip_blanks(next + 1);
+            }
+            if source.ends_at(next)? {
+                return Ok(self.end_json(drafts, end, self.unclosed()));
+            }
+            if matches!(source.byte(next), Some(b'{' | b'[')) {
+                self.finish_all(drafts, end, Ending::Closed);
+                at = next;
+                continue;
+            }
+            if read > 1 {
+                drafts.iter_mut().for_each(|draft| draft.repair(Repair::SiblingsSplit));
+            }
+            return Ok(match self.recover(next)? {
+                Next::End(block_end, Ending::Closed) => self.end_json(drafts, block_end, Ending::Closed),
+                Next::End(..) | Next::At(_) => self.end_json(drafts, end, self.unclosed()),
+            });
+        }
+    }
+
+    fn json_draft(&self, call: Result<call_json::JsonCall<'a>, NoCall>, repairs: &[Repair]) -> Draft<'a, 'n> {
+        let mut draft = Draft::new(self.draft.start);
+        draft.repair(Repair::CallFromJson);
+        repairs.iter().for_each(|repair| draft.repair(*repair));
+        match call {
+            Ok(call) => {
+                draft.id = call.id;
+                draft.set_name(call.name, self.names);
+                for (key, literal) in call.arguments {
+                    draft.give_literal(key, literal);
+                }
+            }
+            Err(NoCall::NoName) => draft.fault = Some(Fault::NoName),
+            Err(NoCall::ArgumentsNoObject) => draft.fault = Some(Fault::ArgumentsNoObject),
+        }
+        draft
+    }
+
+    fn finish_all(&mut self, drafts: Vec<Draft<'a, 'n>>, end: usize, ending: Ending) {
+        for draft in drafts {
+            draft.finish(ending, end, self.names, &mut self.outcomes);
+        }
+    }
+
+    /// Ends the block with the last of its drafts.
+    fn end_json(&mut self, mut drafts: Vec<Draft<'a, 'n>>, end: usize, ending: Ending) -> Next {
+        if let Some(last) = drafts.pop() {
+            self.finish_all(drafts, end, ending);
+            self.draft = last;
+        }
+        Next::End(end, ending)
+    }
+
+    /// JSON whose closing brackets are missing, in a wrapper that is closed.
+    fn mended_json(&self, at: usize) -> Reads<Option<(haft_schema::json::Literal<'a>, usize)>> {
+        let Next::End(end, Ending::Closed) = self.recover(at)? else { return Ok(None) };
+        let body = self.source.slice(at, end);
+        let Some(close) = body.rfind(['<', '＜']) else { return Ok(None) };
+        let body = body.get(..close).unwrap_or_default();
+        let Some(mended) = call_json::with_brackets_closed(body) else { return Ok(None) };
+        let found = call_json::value_at(Source::new(&mended, true), 0)?;
+        Ok(found.ok().map(|found| (found.literal.into_owned(), at + close)))
+    }
+}
+
+/// The name that a tag carries: `<invoke name="x">`, `<function=x>`.
+fn carried_name<'a>(tag: &Tag<'a>) -> Option<Cow<'a, str>> {
+    if let Some(name) = tag.equals {
+        return Some(Cow::Borrowed(name));
+    }
+    attributes(tag.attributes)
+        .into_iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case("name"))
+        .map(|(_, value)| value)
+}

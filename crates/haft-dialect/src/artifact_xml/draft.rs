@@ -1,0 +1,311 @@
+//! A call while it is read, and what becomes of it: a call with typed arguments, or a malformed one with a reason.
+//! It must not look at the text; it only holds what was found there.
+
+use std::borrow::Cow;
+
+use haft_schema::json::Literal;
+use haft_schema::{canonical, coerce_value};
+use serde_json::{Map, Value};
+
+use super::names::Names;
+use crate::scan::is_blank;
+use crate::tools::Tool;
+use crate::{MalformedCall, ParsedCall, Repair, Span};
+
+/// What became of one attempt.
+pub(crate) type Outcome = Result<ParsedCall, MalformedCall>;
+
+/// How a call came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By its closing mark, or by that of the block it stands in.
+    Closed,
+    /// Without one. `run` says whether unclosed calls may be run at all.
+    Unclosed { run: bool },
+}
+
+/// What keeps a call from being run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    CutInValue(String),
+    CutInTag,
+    CutInName,
+    CutInJson,
+    AmbiguousEnd(String),
+    BadJson(String),
+    TwoNames(String),
+    ArgumentsNoObject,
+    NoName,
+}
+
+#[derive(Debug)]
+enum Given<'a> {
+    Text(Cow<'a, str>),
+    Json(Literal<'a>),
+}
+
+/// A call being read.
+#[derive(Debug)]
+pub(super) struct Draft<'a, 'n> {
+    pub(super) start: usize,
+    pub(super) id: Option<String>,
+    name: Option<Cow<'a, str>>,
+    pub(super) tool: Option<&'n Tool>,
+    given: Vec<(Cow<'a, str>, Given<'a>, u32)>,
+    /// Containers opened so far.
+    pub(super) groups: u32,
+    pub(super) container_open: bool,
+    repairs: Vec<Repair>,
+    /// Text found where only tags may stand; the first piece of it.
+    stray: Option<&'a str>,
+    pub(super) fault: Option<Fault>,
+}
+
+impl<'a, 'n> Draft<'a, 'n> {
+    pub(super) fn new(start: usize) -> Self {
+        Self {
+            start,
+            id: None,
+            name: None,
+            tool: None,
+            given: Vec::new(),
+            groups: 0,
+            container_open: false,
+            repairs: Vec::new(),
+            stray: None,
+            fault: None,
+        }
+    }
+
+    /// Whether nothing at all was found yet.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.name.is_none() && self.given.is_empty() && self.groups == 0 && self.stray.is_none()
+    }
+
+    pub(super) fn has_name(&self) -> bool {
+        self.name.is_some()
+    }
+
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+
+    pub(super) fn has_parameters(&self) -> bool {
+        !self.given.is_empty() || self.groups > 0
+    }
+
+    pub(super) fn set_name(&mut self, name: Cow<'a, str>, names: &'n Names) {
+        let trimmed = match name {
+            Cow::Borrowed(name) => Cow::Borrowed(name.trim_matches(is_blank)),
+            Cow::Owned(name) => Cow::Owned(name.trim_matches(is_blank).to_owned()),
+        };
+        if trimmed.is_empty() {
+            return;
+        }
+        if let Some((tool, exact)) = names.tools.resolve(&trimmed) {
+            self.tool = Some(tool);
+            if !exact {
+                self.repair(Repair::NameMapped);
+            }
+        }
+        self.name = Some(trimmed);
+    }
+
+    pub(super) fn repair(&mut self, repair: Repair) {
+        if !self.repairs.contains(&repair) {
+            self.repairs.push(repair);
+        }
+    }
+
+    pub(super) fn give_text(&mut self, name: Cow<'a, str>, text: Cow<'a, str>) {
+        self.given.push((name, Given::Text(text), self.groups));
+    }
+
+    pub(super) fn give_literal(&mut self, name: Cow<'a, str>, literal: Literal<'a>) {
+        self.given.push((name, Given::Json(literal), self.groups));
+    }
+
+    pub(super) fn stray_text(&mut self, text: &'a str) {
+        let text = text.trim_matches(is_blank);
+        if !text.is_empty() {
+            self.stray.get_or_insert(text);
+        }
+    }
+
+    pub(super) fn stray_begins_json(&self) -> bool {
+        self.stray.is_some_and(|text| text.starts_with(['{', '[']))
+    }
+
+    /// Makes an outcome of the draft; two where a second container is meant for another call.
+    pub(super) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
+        // A declared name alone in its envelope is a call without arguments.
+        if self.name.is_none()
+            && !self.has_parameters()
+            && let Some(stray) = self.stray
+            && names.tools.resolve(stray).is_some()
+        {
+            self.set_name(Cow::Borrowed(stray), names);
+            self.stray = None;
+        }
+        let span = Span { start: self.start, end };
+        let name = self
+            .tool
+            .map(|tool| tool.declared.name.clone())
+            .or_else(|| self.name.as_deref().map(str::to_owned));
+        if let Some(fault) = self.fault.take() {
+            into.push(Err(malformed(name, &fault, span)));
+            return;
+        }
+        let Some(name) = name else {
+            into.push(Err(malformed(None, &Fault::NoName, span)));
+            return;
+        };
+        let second = self.split_second_container();
+        into.push(self.call(name, ending, span));
+        if second {
+            into.push(Err(second_container(span)));
+        }
+    }
+
+    /// Takes the parameters of later containers out if they do not belong to the tool, and says so.
+    fn split_second_container(&mut self) -> bool {
+        let Some(tool) = self.tool.filter(|_| self.groups > 1) else { return false };
+        let belongs = |name: &str| tool.parameter(name).is_some();
+        let foreign = self.given.iter().any(|(name, _, group)| *group > 1 && !belongs(name));
+        let own_first = self.given.iter().any(|(_, _, group)| *group == 1);
+        if !foreign || !own_first {
+            return false;
+        }
+        self.given.retain(|(_, _, group)| *group <= 1);
+        true
+    }
+
+    fn call(mut self, name: String, ending: Ending, span: Span) -> Outcome {
+        let mut arguments = Map::with_capacity(self.given.len());
+        for (written, given, _) in std::mem::take(&mut self.given) {
+            let trimmed = written.trim_matches(is_blank);
+            let known = self.tool.and_then(|tool| tool.parameter(trimmed));
+            if known.is_some_and(|(_, exact)| !exact) {
+                self.repair(Repair::ParameterMapped);
+            }
+            let key = known.map_or(trimmed, |(declared, _)| declared);
+            let view = self.tool.and_then(|tool| tool.declared.schema.view().property(key));
+            let value = match given {
+                Given::Text(text) => Value::String(text.into_owned()),
+                Given::Json(literal) => literal.into_value(view),
+            };
+            let value = match view {
+                Some(view) => coerce_value(view, value),
+                None => value,
+            };
+            match arguments.get(key) {
+                Some(earlier) if canonical::same(earlier, &value) => self.repair(Repair::DuplicateDropped),
+                Some(_) => {
+                    let reason = format!("the parameter {key:?} is given twice with different values");
+                    let hint = "Give each parameter once; for two calls write two separate calls.".to_owned();
+                    return Err(MalformedCall { name: Some(name), reason, hint, span });
+                }
+                None => {
+                    arguments.insert(key.to_owned(), value);
+                }
+            }
+        }
+        self.check_complete(&name, &arguments, ending, span)?;
+        if let Some(tool) = self.tool {
+            arguments.retain(|key, value| {
+                let optional = !tool.required.iter().any(|required| required == key);
+                let bars_null = || {
+                    let property = tool.declared.schema.property(key);
+                    property.is_some_and(|property| !property.schema.types().has(haft_schema::Type::Null))
+                };
+                !(value.is_null() && optional && bars_null())
+            });
+        }
+        Ok(ParsedCall { id: self.id, name, arguments, repairs: self.repairs, span })
+    }
+
+    /// Refuses a call that is not known to be whole.
+    fn check_complete(
+        &mut self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        ending: Ending,
+        span: Span,
+    ) -> Result<(), MalformedCall> {
+        let missing =
+            self.tool.and_then(|tool| tool.required.iter().find(|key| !arguments.contains_key(*key)));
+        let refuse = |reason: String, hint: &str| {
+            Err(MalformedCall { name: Some(name.to_owned()), reason, hint: hint.to_owned(), span })
+        };
+        if let Some(stray) = self.stray {
+            let shown: String = stray.chars().take(60).collect();
+            if missing.is_some() || stray.contains("]]>") || self.stray_begins_json() {
+                return refuse(
+                    format!("the text {shown:?} stands where only parameters may stand"),
+                    "Write each parameter as <name><![CDATA[value]]></name> inside <params>.",
+                );
+            }
+            self.repair(Repair::StrayTextDropped);
+        }
+        if let Ending::Unclosed { run } = ending {
+            let hint = "Write the whole call again, shorter if it was too long, and close every element.";
+            if !run {
+                return refuse(
+                    "the text was cut off by the length limit before the call was closed".to_owned(),
+                    hint,
+                );
+            }
+            if let Some(missing) = missing {
+                return refuse(
+                    format!("the call is not closed and the parameter {missing:?} is missing"),
+                    hint,
+                );
+            }
+            if self.tool.is_none() && self.container_open {
+                return refuse("the call is not closed, so that it may be incomplete".to_owned(), hint);
+            }
+            self.repair(Repair::CallClosed);
+        }
+        Ok(())
+    }
+}
+
+fn second_container(span: Span) -> MalformedCall {
+    MalformedCall {
+        name: None,
+        reason: "a second <params> block holds parameters that the named tool does not have".to_owned(),
+        hint: "Write a separate call, with its own <name>, for the other tool.".to_owned(),
+        span,
+    }
+}
+
+fn malformed(name: Option<String>, fault: &Fault, span: Span) -> MalformedCall {
+    let whole = "Write the whole call again and close every element.";
+    let form = "Write <name>tool</name> and then <params> with one element for each parameter.";
+    let (reason, hint) = match fault {
+        Fault::CutInValue(parameter) => {
+            (format!("the value of {parameter:?} has no end, so that it may be incomplete"), whole)
+        }
+        Fault::CutInTag => ("the text ends inside a tag".to_owned(), whole),
+        Fault::CutInName => ("the text ends inside the tool's name".to_owned(), whole),
+        Fault::CutInJson => ("the text ends inside the JSON of the call".to_owned(), whole),
+        Fault::AmbiguousEnd(parameter) => (
+            format!("several places could be the end of the value of {parameter:?}"),
+            "Wrap every value in <![CDATA[...]]>.",
+        ),
+        Fault::BadJson(error) => (
+            format!("the JSON of the call cannot be read: {error}"),
+            "Write valid JSON, or the parameters as elements.",
+        ),
+        Fault::TwoNames(other) => (
+            format!("a second name, {other:?}, follows before any parameter"),
+            "Write one <name> in each call.",
+        ),
+        Fault::ArgumentsNoObject => (
+            "the arguments are not a JSON object".to_owned(),
+            "Give the arguments as an object of names and values.",
+        ),
+        Fault::NoName => ("no tool name can be found in the call".to_owned(), form),
+    };
+    MalformedCall { name, reason, hint: hint.to_owned(), span }
+}

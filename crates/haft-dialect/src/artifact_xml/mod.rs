@@ -1,0 +1,25 @@
+//! The dialect `artifact-xml`: ArtifactFlow's calls (DIA-01 to DIA-16).
+//!
+//! ```text
+//! <tool_call><name>N</name><params><K><![CDATA[V]]></K>…</params></tool_call>
+//! ```
+//!
+//! `message` finds what in a text is a call, quoted, reasoning or invented; `call` reads one call with its repairs; `value`
+//! finds the end of a value; `tag`, `names` and `entity` are its letters. Writers stand in `write` and `instructions`.
+//! Nothing here decides whether a call may run.
+
+mod call;
+mod draft;
+mod entity;
+mod instructions;
+mod message;
+mod names;
+mod tag;
+mod value;
+mod write;
+
+pub(crate) use draft::Outcome;
+pub use instructions::{ExecutionMode, ToolInfo, instructions};
+pub(crate) use message::{Message, Output};
+pub(crate) use names::Names;
+pub use write::{write_call, write_result};

@@ -1,0 +1,114 @@
+//! What tags of this dialect are called, with the variants that models write.
+//! It must not read text; it only answers questions about names.
+
+use crate::Tags;
+use crate::marks::plain_key;
+use crate::tools::{Tool, ToolSet};
+
+/// The names of one parser: its tools and its wrapper.
+#[derive(Debug)]
+pub(crate) struct Names {
+    pub(crate) tools: std::sync::Arc<ToolSet>,
+    /// Keys of the wrapper, singular: the configured one and those that models know by heart.
+    wrappers: Vec<String>,
+    /// The wrapper exactly as configured.
+    configured: String,
+}
+
+/// Whether a wrapper is in the plural.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrapper {
+    Single,
+    Plural,
+}
+
+const CONTAINERS: [&str; 6] = ["params", "parameters", "arguments", "args", "tool_input", "tool_params"];
+const NAME_TAGS: [&str; 3] = ["name", "tool_name", "function_name"];
+/// Elements that carry the tool's name in an attribute or after `=`, in other dialects.
+const NAMED_ELEMENTS: [&str; 3] = ["function", "invoke", "tool"];
+/// Elements that carry a parameter's name in an attribute or after `=`, in other dialects.
+const PARAMETER_ELEMENTS: [&str; 4] = ["parameter", "param", "argument", "arg"];
+
+impl Names {
+    pub(crate) fn new(tools: std::sync::Arc<ToolSet>, tags: &Tags) -> Self {
+        let mut wrappers = vec![plain_key(&tags.call)];
+        for known in ["toolcall", "functioncall"] {
+            if !wrappers.iter().any(|wrapper| wrapper == known) {
+                wrappers.push(known.to_owned());
+            }
+        }
+        Self { tools, wrappers, configured: tags.call.clone() }
+    }
+
+    /// The last letters of the configured wrapper, by which a held block notices that it may be complete.
+    pub(crate) fn wrapper_tail(&self) -> &[u8] {
+        let bytes = self.configured.as_bytes();
+        bytes.get(bytes.len().saturating_sub(4)..).unwrap_or_default()
+    }
+
+    pub(super) fn wrapper(&self, name: &str) -> Option<Wrapper> {
+        if name == self.configured {
+            return Some(Wrapper::Single);
+        }
+        let last = name.as_bytes().last()?.to_ascii_lowercase();
+        if !self.wrappers.iter().any(|wrapper| last == b's' || wrapper.as_bytes().last() == Some(&last)) {
+            return None;
+        }
+        let key = plain_key(name);
+        if self.wrappers.contains(&key) {
+            return Some(Wrapper::Single);
+        }
+        let singular = key.strip_suffix('s')?;
+        self.wrappers.iter().any(|wrapper| wrapper == singular).then_some(Wrapper::Plural)
+    }
+
+    /// Whether the tag holds the parameters, for this tool (all tools if it is not known yet).
+    pub(super) fn is_container(&self, name: &str, tool: Option<&Tool>) -> bool {
+        if name == "params" {
+            return tool.is_none_or(|tool| tool.parameter(name).is_none());
+        }
+        CONTAINERS.iter().any(|container| name.eq_ignore_ascii_case(container))
+            && !self.is_parameter(name, tool)
+    }
+
+    /// Whether the tag can be a declared parameter of this tool (of any tool if it is not known yet).
+    pub(super) fn is_parameter(&self, name: &str, tool: Option<&Tool>) -> bool {
+        match tool {
+            Some(tool) => tool.parameter(name).is_some(),
+            None => self.tools.any_parameter(name),
+        }
+    }
+
+    pub(super) fn is_name_tag(name: &str) -> bool {
+        NAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+    }
+
+    pub(super) fn is_named_element(name: &str) -> bool {
+        NAMED_ELEMENTS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+    }
+
+    pub(super) fn is_parameter_element(name: &str) -> bool {
+        PARAMETER_ELEMENTS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
+    }
+}
+
+/// Whether a close tag belongs to an open tag: case and blanks do not count.
+pub(super) fn same_tag(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_wrappers() {
+        let names = Names::new(std::sync::Arc::default(), &Tags { call: "act".to_owned() });
+        assert_eq!(names.wrapper("act"), Some(Wrapper::Single));
+        assert_eq!(names.wrapper("ACTS"), Some(Wrapper::Plural));
+        assert_eq!(names.wrapper("Tool-Call"), Some(Wrapper::Single));
+        assert_eq!(names.wrapper("function_calls"), Some(Wrapper::Plural));
+        assert_eq!(names.wrapper("tool_calling"), None);
+        assert_eq!(names.wrapper_tail(), b"act");
+    }
+}

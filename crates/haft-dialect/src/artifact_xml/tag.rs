@@ -1,0 +1,325 @@
+//! One tag at a time, as models write them: any case, prefixes, attributes, `<name=value`, full-width brackets.
+//! It must not know what a tag means; `names` does.
+
+use std::borrow::Cow;
+
+use super::entity;
+use crate::scan::{Reads, Source, is_blank, is_invisible};
+
+/// Longest tag name in bytes; what is longer is no tag.
+const MAX_NAME: usize = 128;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TagKind {
+    Open,
+    Close,
+    /// `<x/>`
+    Empty,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tag<'a> {
+    pub(super) kind: TagKind,
+    /// The name without a namespace prefix.
+    pub(super) name: &'a str,
+    pub(super) attributes: &'a str,
+    /// The text after `=` in `<name=value`.
+    pub(super) equals: Option<&'a str>,
+    pub(super) end: usize,
+    /// Written with full-width brackets or slash.
+    pub(super) full_width: bool,
+    /// The text ends inside of the tag.
+    pub(super) cut: bool,
+}
+
+/// The tag that begins at this offset, if one does.
+pub(super) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
+    let mut cursor = Cursor { source, at, full_width: false };
+    if !cursor.take('<', '＜') {
+        return Ok(None);
+    }
+    cursor.skip_invisible();
+    if cursor.source.ends_at(cursor.at)? {
+        return Ok(None);
+    }
+    let closing = cursor.take('/', '／');
+    if closing {
+        cursor.at = source.skip_blanks(cursor.at);
+    }
+    let Some(name) = cursor.name()? else { return Ok(None) };
+    let kind = if closing { TagKind::Close } else { TagKind::Open };
+    let name = name.rsplit(':').next().unwrap_or(name);
+    let mut tag = Tag {
+        kind,
+        name,
+        attributes: "",
+        equals: None,
+        end: cursor.at,
+        full_width: cursor.full_width,
+        cut: false,
+    };
+    if name.is_empty() && !(closing && cursor.source.ends_at(cursor.at)?) {
+        return Ok(None);
+    }
+    if kind == TagKind::Open && cursor.take('=', '＝') {
+        return cursor.equals(tag);
+    }
+    cursor.finish(&mut tag).map(|found| found.then_some(tag))
+}
+
+struct Cursor<'a> {
+    source: Source<'a>,
+    at: usize,
+    full_width: bool,
+}
+
+impl<'a> Cursor<'a> {
+    fn peek(&self) -> Option<char> {
+        self.source.char_at(self.at)
+    }
+
+    fn take(&mut self, narrow: char, wide: char) -> bool {
+        match self.peek() {
+            Some(character) if character == narrow => {}
+            Some(character) if character == wide => self.full_width = true,
+            _ => return false,
+        }
+        self.at += self.peek().map_or(0, char::len_utf8);
+        true
+    }
+
+    fn skip_invisible(&mut self) {
+        while let Some(character) = self.peek().filter(|character| is_invisible(*character)) {
+            self.at += character.len_utf8();
+        }
+    }
+
+    /// The characters of a name. A name that touches the end of an incomplete text is not decided.
+    fn name(&mut self) -> Reads<Option<&'a str>> {
+        let start = self.at;
+        while let Some(character) = self.peek() {
+            let fits = match character {
+                'a'..='z' | 'A'..='Z' | '_' => true,
+                '0'..='9' | '-' | '.' | ':' => self.at > start,
+                '\0'..='\x7f' => false,
+                other => !is_blank(other) && !matches!(other, '＜' | '＞' | '／' | '＝' | '｜'),
+            };
+            if !fits {
+                return Ok(Some(self.source.slice(start, self.at)));
+            }
+            self.at += character.len_utf8();
+            if self.at - start > MAX_NAME {
+                return Ok(None);
+            }
+        }
+        self.source.ends_at(self.at)?;
+        Ok(Some(self.source.slice(start, self.at)))
+    }
+
+    /// Everything after the name up to the closing bracket.
+    fn finish(&mut self, tag: &mut Tag<'a>) -> Reads<bool> {
+        let from = self.at;
+        let mut quote: Option<char> = None;
+        let mut slash_at = None;
+        loop {
+            if self.source.ends_at(self.at)? {
+                tag.cut = true;
+                tag.end = self.at;
+                return Ok(true);
+            }
+            let Some(character) = self.peek() else { return Ok(false) };
+            match (quote, character) {
+                (Some(open), character) => {
+                    if closes(open, character) {
+                        quote = None;
+                    }
+                }
+                (None, '>' | '＞') => {
+                    tag.full_width |= self.full_width || character == '＞';
+                    let attributes_end = slash_at.unwrap_or(self.at);
+                    tag.attributes = self.source.slice(from, attributes_end).trim_matches(is_blank);
+                    if slash_at.is_some() && tag.kind == TagKind::Open {
+                        tag.kind = TagKind::Empty;
+                    }
+                    tag.end = self.at + character.len_utf8();
+                    return Ok(true);
+                }
+                (None, '<' | '＜') => {
+                    // `</query` with its bracket missing, right before the next tag.
+                    tag.end = self.at;
+                    let nothing_between = self.source.slice(from, self.at).chars().all(is_blank);
+                    return Ok(tag.kind == TagKind::Close && nothing_between);
+                }
+                // A name is followed by a blank or by the end of the tag, by nothing else.
+                (None, character)
+                    if self.at == from && !is_blank(character) && !matches!(character, '/' | '／') =>
+                {
+                    return Ok(false);
+                }
+                (None, '"' | '\'' | '“') => quote = Some(character),
+                (None, '/' | '／') => {
+                    slash_at = Some(self.at);
+                    self.full_width |= character == '／';
+                    self.at += character.len_utf8();
+                    continue;
+                }
+                (None, _) => {}
+            }
+            if !is_blank(character) {
+                slash_at = None;
+            }
+            self.at += character.len_utf8();
+        }
+    }
+
+    /// `<name=value>`, `<name="value">`, `<name=value</name>` (the close tag is left).
+    fn equals(&mut self, mut tag: Tag<'a>) -> Reads<Option<Tag<'a>>> {
+        let from = self.at;
+        let quote = self.peek().filter(|character| matches!(character, '"' | '\'' | '“'));
+        if let Some(open) = quote {
+            self.at += open.len_utf8();
+        }
+        let mut inside = quote;
+        loop {
+            if self.source.ends_at(self.at)? {
+                tag.cut = true;
+                break;
+            }
+            let Some(character) = self.peek() else { return Ok(None) };
+            match (inside, character) {
+                (Some(open), character) if closes(open, character) => inside = None,
+                (Some(_) | None, '\n') => return Ok(None),
+                (None, '>' | '＞' | '<' | '＜') => break,
+                _ => {}
+            }
+            self.at += character.len_utf8();
+        }
+        let mut value = self.source.slice(from, self.at).trim_matches(is_blank);
+        if matches!(self.peek(), Some('>' | '＞')) {
+            if let Some(bare) = value.strip_suffix('/') {
+                value = bare;
+                tag.kind = TagKind::Empty;
+            }
+            self.at += self.peek().map_or(0, char::len_utf8);
+        }
+        let unquoted = quote
+            .and_then(|open| value.strip_prefix(open)?.strip_suffix(|character| closes(open, character)));
+        tag.equals = Some(unquoted.unwrap_or(value).trim_matches(is_blank));
+        tag.end = self.at;
+        tag.full_width |= self.full_width;
+        Ok(Some(tag))
+    }
+}
+
+fn closes(open: char, character: char) -> bool {
+    character == if open == '“' { '”' } else { open }
+}
+
+/// The attributes of a tag, entities decoded.
+pub(super) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
+    let mut found = Vec::new();
+    let mut rest = raw;
+    loop {
+        rest = rest.trim_start_matches(|character| is_blank(character) || character == ',');
+        let Some(equals) = rest.find(['=', '＝']) else { return found };
+        let name = rest.get(..equals).unwrap_or_default().trim_matches(is_blank);
+        // A word without a value stands before the name: `<params required query="x">`.
+        let name = name.rsplit(is_blank).next().unwrap_or(name);
+        let after = rest.get(equals..).unwrap_or_default();
+        let after = after.trim_start_matches(['=', '＝']).trim_start_matches(is_blank);
+        let (value, remaining) = match after.chars().next() {
+            Some(open @ ('"' | '\'' | '“')) => {
+                let inner = after.get(open.len_utf8()..).unwrap_or_default();
+                let end = inner.find(|character| closes(open, character)).unwrap_or(inner.len());
+                let remaining = inner.get(end..).unwrap_or_default();
+                let skip = remaining.chars().next().map_or(0, char::len_utf8);
+                (inner.get(..end).unwrap_or_default(), remaining.get(skip..).unwrap_or_default())
+            }
+            _ => {
+                let end = after.find(is_blank).unwrap_or(after.len());
+                (after.get(..end).unwrap_or_default(), after.get(end..).unwrap_or_default())
+            }
+        };
+        if !name.is_empty() {
+            found.push((name.rsplit(':').next().unwrap_or(name), entity::decode(value)));
+        }
+        rest = remaining;
+    }
+}
+
+/// The content's start if a CDATA section opens at this offset.
+pub(super) fn cdata_at(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
+    let bracket = match source.char_at(at) {
+        Some(character @ ('<' | '＜')) => character.len_utf8(),
+        _ => return Ok(None),
+    };
+    const WORD: &str = "![cdata[";
+    Ok(source.has_word(at + bracket, WORD)?.then_some(at + bracket + WORD.len()))
+}
+
+/// The offset after blanks and XML comments.
+pub(super) fn skip_filling(source: Source<'_>, at: usize) -> Reads<usize> {
+    let mut at = source.skip_blanks(at);
+    while source.byte(at) == Some(b'<') && source.byte(at + 1).is_none_or(|byte| byte == b'!') {
+        if !source.has_word(at, "<!--")? {
+            return Ok(at);
+        }
+        match memchr::memmem::find(source.bytes().get(at + 4..).unwrap_or_default(), b"-->") {
+            Some(length) => at = source.skip_blanks(at + 4 + length + 3),
+            None => {
+                source.ends_at(source.len())?;
+                return Ok(source.len());
+            }
+        }
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(TagKind, &str, &str, Option<&str>, usize)> {
+        let tag = tag_at(Source::new(text, true), 0).unwrap()?;
+        Some((tag.kind, tag.name, tag.attributes, tag.equals, tag.end))
+    }
+
+    #[test]
+    fn reads_tags() {
+        assert_eq!(read("<a>"), Some((TagKind::Open, "a", "", None, 3)));
+        assert_eq!(read("</ns:a >x"), Some((TagKind::Close, "a", "", None, 8)));
+        assert_eq!(read("<a b=\"x>y\" />"), Some((TagKind::Empty, "a", "b=\"x>y\"", None, 13)));
+        assert_eq!(read("<name=foo</name>"), Some((TagKind::Open, "name", "", Some("foo"), 9)));
+        assert_eq!(read("<name=\"foo\"/>"), Some((TagKind::Empty, "name", "", Some("foo"), 13)));
+        assert_eq!(read("＜/query＞"), Some((TagKind::Close, "query", "", None, "＜/query＞".len())));
+        assert_eq!(read("</query\n</params>"), Some((TagKind::Close, "query", "", None, 8)));
+        assert_eq!(read("<\0a\u{feff}>"), Some((TagKind::Open, "a", "", None, 7)));
+        for text in ["< b", "<", "<<a>", "<1>", "<a<b>", "<a b <c>", "a", "<!x>", "<|im_end|>", "<a\"b>"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_incomplete_tag_is_not_decided() {
+        for text in ["<", "</", "<a", "</a", "<a b", "<a b=\"", "<name=fo", "<a/", "＜a"] {
+            assert!(tag_at(Source::new(text, false), 0).is_err(), "{text}");
+        }
+        assert!(tag_at(Source::new("</tool_ca", true), 0).unwrap().unwrap().cut);
+    }
+
+    #[test]
+    fn reads_attributes() {
+        let found = attributes("query=\"peat &amp; heather\" limit='4' x:exact = yes note=“a b”");
+        let expected = [("query", "peat & heather"), ("limit", "4"), ("exact", "yes"), ("note", "a b")];
+        assert_eq!(found.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn finds_sections_and_comments() {
+        let at = |text| cdata_at(Source::new(text, true), 0).unwrap();
+        assert_eq!(at("<![cdata[x"), Some(9));
+        assert_eq!(at("<![CDAT[x"), None);
+        assert!(cdata_at(Source::new("<![CD", false), 0).is_err());
+        assert_eq!(skip_filling(Source::new(" <!-- <a> --> \0<b>", true), 0), Ok(15));
+    }
+}

@@ -1,0 +1,517 @@
+//! Where a parameter's value ends.
+//!
+//! CDATA is kept as it is and ends at the `]]>` after which the grammar goes on; text without CDATA is trimmed, its
+//! entities are decoded, and it ends at the close tag after which the grammar goes on. Never the first literal closer
+//! alone decides. Every byte is looked at a bounded number of times: a search that fails is remembered.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use super::entity;
+use super::names::{Names, same_tag};
+use super::tag::{Tag, TagKind, cdata_at, skip_filling, tag_at};
+use crate::Repair;
+use crate::marks::is_result_tag;
+use crate::scan::{Reads, Source, is_blank};
+use crate::tools::Tool;
+
+/// Calls nested inside a value, at most; deeper ones are taken for calls that were cut.
+const MAX_NESTED: u32 = 3;
+/// Searches of one call that may run to its end without finding a close tag.
+const MAX_SEARCHES: u32 = 8;
+
+/// What a value came to.
+#[derive(Debug)]
+pub(super) enum Value<'a> {
+    /// A whole value and the offset after it.
+    Whole { text: Cow<'a, str>, end: usize, repair: Option<Repair> },
+    /// The text, or the next call, came before the value's end; going on is possible at `resume`.
+    Cut { resume: usize },
+    /// Several places could be the end.
+    Ambiguous,
+}
+
+/// Reads values of one call.
+pub(super) struct ValueReader<'a, 'n> {
+    pub(super) source: Source<'a>,
+    pub(super) names: &'n Names,
+    /// Names whose close tag is known to be missing from here on, with what ends the call instead.
+    missing: Vec<Missing<'a>>,
+    /// Searches that ran to the end of the call.
+    searches: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Missing<'a> {
+    name: &'a str,
+    call_end: usize,
+}
+
+/// The next `]]>`, found once for all searches before it; a search without a find goes on where it stopped.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct SectionEnds {
+    from: usize,
+    to: usize,
+    found: Option<usize>,
+}
+
+impl SectionEnds {
+    fn next(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
+        let known = from >= self.from && from <= self.to;
+        match self.found {
+            Some(found) if known && found >= from => return self.found,
+            Some(_) | None => {}
+        }
+        // The last two bytes seen may begin an end.
+        let unseen = if known && self.found.is_none() { self.to.saturating_sub(2).max(from) } else { from };
+        let rest = source.bytes().get(unseen..).unwrap_or_default();
+        self.found = memmem::find(rest, b"]]>").map(|offset| unseen + offset);
+        self.from = from;
+        self.to = source.len();
+        self.found
+    }
+}
+
+impl<'a, 'n> ValueReader<'a, 'n> {
+    pub(super) fn new(source: Source<'a>, names: &'n Names) -> Self {
+        Self { source, names, missing: Vec::new(), searches: 0 }
+    }
+
+    /// Reads the value of the element `name` whose open tag ends at `start`.
+    pub(super) fn read(
+        &mut self,
+        name: &'a str,
+        start: usize,
+        tool: Option<&Tool>,
+        ends: &mut SectionEnds,
+    ) -> Reads<Value<'a>> {
+        let first = self.source.skip_blanks(start);
+        if let Some(content) = cdata_at(self.source, first)? {
+            return self.sections(name, content, tool, ends);
+        }
+        self.plain(name, start, tool, ends)
+    }
+
+    fn sections(
+        &mut self,
+        name: &'a str,
+        start: usize,
+        tool: Option<&Tool>,
+        ends: &mut SectionEnds,
+    ) -> Reads<Value<'a>> {
+        let source = self.source;
+        let mut whole: Cow<'a, str> = Cow::Borrowed("");
+        let mut from = start;
+        let mut at = start;
+        let mut opened = Opened::default();
+        loop {
+            let Some(end) = ends.next(source, at) else {
+                source.ends_at(source.len())?;
+                return Ok(Value::Cut { resume: self.unclosed_section(name, from)? });
+            };
+            let after = end + 3;
+            let next = source.skip_blanks(after);
+            if source.ends_at(next)? {
+                return Ok(joined(whole, source.slice(from, end), next, Some(Repair::ValueClosed)));
+            }
+            if let Some(content) = cdata_at(source, next)? {
+                let whole = whole.to_mut();
+                whole.push_str(source.slice(from, end));
+                whole.push_str(source.slice(after, next));
+                from = content;
+                at = content;
+                opened = Opened::default();
+                continue;
+            }
+            if matches!(source.byte(next), Some(b'<' | 0xEF))
+                && let Some(tag) = tag_at(source, next)?
+                && let Some((closed_at, repair)) =
+                    self.ends_section(name, tool, &tag, next, from..end, &mut opened)?
+            {
+                return Ok(joined(whole, source.slice(from, end), closed_at, repair));
+            }
+            at = end + 1;
+        }
+    }
+
+    /// Whether the tag after `]]>` ends the value; with the offset after what belongs to it.
+    fn ends_section(
+        &self,
+        name: &'a str,
+        tool: Option<&Tool>,
+        tag: &Tag<'a>,
+        at: usize,
+        value: std::ops::Range<usize>,
+        opened: &mut Opened<'a>,
+    ) -> Reads<Option<(usize, Option<Repair>)>> {
+        let own = tag.kind == TagKind::Close && (same_tag(tag.name, name) || tag.cut);
+        if own && (tag.cut || self.goes_on(tag.end, name, tool, false)?) {
+            return Ok(Some((tag.end, None)));
+        }
+        if tag.kind == TagKind::Close {
+            opened.scan(self.source, value);
+            if opened.count(tag.name) > 0 {
+                return Ok(None);
+            }
+        }
+        if own {
+            return Ok(Some((tag.end, None)));
+        }
+        if self.is_structure(tag, tool) {
+            return Ok(Some((at, Some(Repair::ValueClosed))));
+        }
+        let wrong_closer = tag.kind == TagKind::Close && self.goes_on(tag.end, name, tool, false)?;
+        Ok(wrong_closer.then_some((tag.end, Some(Repair::ValueClosed))))
+    }
+
+    /// Where parsing may go on after a section without end: behind a complete run of close tags that nothing
+    /// inside the value opened, else nowhere.
+    fn unclosed_section(&self, name: &str, from: usize) -> Reads<usize> {
+        let source = self.source;
+        let mut opens = 0_usize;
+        for at in
+            memchr::memchr_iter(b'<', source.bytes().get(from..).unwrap_or_default()).map(|at| from + at)
+        {
+            let Some(tag) = tag_at(source, at)? else { continue };
+            if !same_tag(tag.name, name) {
+                continue;
+            }
+            match tag.kind {
+                TagKind::Open => opens += 1,
+                TagKind::Close if opens > 0 => opens -= 1,
+                TagKind::Close => {
+                    if let Some(end) = self.closing_run(tag.end)? {
+                        return Ok(end);
+                    }
+                }
+                TagKind::Empty => {}
+            }
+        }
+        Ok(source.len())
+    }
+
+    /// `</params></tool_call>`, the first of them optional.
+    fn closing_run(&self, at: usize) -> Reads<Option<usize>> {
+        let mut at = self.source.skip_blanks(at);
+        for _ in 0..2 {
+            let Some(tag) = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close) else {
+                return Ok(None);
+            };
+            if self.names.wrapper(tag.name).is_some() {
+                return Ok(Some(tag.end));
+            }
+            if !self.names.is_container(tag.name, None) {
+                return Ok(None);
+            }
+            at = self.source.skip_blanks(tag.end);
+        }
+        Ok(None)
+    }
+
+    fn plain(
+        &mut self,
+        name: &'a str,
+        start: usize,
+        tool: Option<&Tool>,
+        ends: &mut SectionEnds,
+    ) -> Reads<Value<'a>> {
+        if let Some(missing) = self.missing.iter().find(|missing| same_tag(missing.name, name)).copied() {
+            return self.plain_without_closer(start, missing.call_end, name, tool);
+        }
+        let source = self.source;
+        let mut search = PlainSearch::default();
+        let mut sections: Vec<(usize, usize, usize)> = Vec::new();
+        let mut at = start;
+        while let Some(found) = next_bracket(source, at) {
+            if let Some(content) = cdata_at(source, found)? {
+                let Some(end) = ends.next(source, content) else {
+                    source.ends_at(source.len())?;
+                    return Ok(Value::Cut { resume: source.len() });
+                };
+                sections.push((found, content, end));
+                at = end + 3;
+                continue;
+            }
+            let Some(tag) = tag_at(source, found)? else {
+                at = found + source.char_at(found).map_or(1, char::len_utf8);
+                continue;
+            };
+            at = tag.end;
+            match self.look(name, tool, &tag, found, &mut search)? {
+                Look::On => {}
+                Look::End => {
+                    let text = self.plain_text(start, found, &sections);
+                    return Ok(Value::Whole { text, end: tag.end, repair: None });
+                }
+                Look::Stop => break,
+            }
+        }
+        if !search.stopped {
+            source.ends_at(source.len())?;
+        }
+        self.searches += 1;
+        if self.searches > MAX_SEARCHES {
+            return Ok(Value::Ambiguous);
+        }
+        match (search.unfit.as_slice(), search.call_end) {
+            ([(end, after)], _) => {
+                let text = self.plain_text(start, *end, &sections);
+                Ok(Value::Whole { text, end: *after, repair: None })
+            }
+            ([_, ..], _) => Ok(Value::Ambiguous),
+            ([], Some(call_end)) => {
+                self.missing.push(Missing { name, call_end });
+                self.plain_without_closer(start, call_end, name, tool)
+            }
+            ([], None) => Ok(Value::Cut { resume: search.nested_at.unwrap_or(source.len()) }),
+        }
+    }
+
+    /// Judges one tag inside a value without CDATA.
+    fn look(
+        &self,
+        name: &str,
+        tool: Option<&Tool>,
+        tag: &Tag<'a>,
+        at: usize,
+        search: &mut PlainSearch,
+    ) -> Reads<Look> {
+        let own = same_tag(tag.name, name);
+        let wrapper = self.names.wrapper(tag.name).is_some();
+        match tag.kind {
+            TagKind::Close if tag.cut => {}
+            TagKind::Close if own => {
+                if search.nested == 0 {
+                    if self.goes_on(tag.end, name, tool, search.opened > 0)? {
+                        return Ok(Look::End);
+                    }
+                    if search.opened == 0 && search.unfit.len() < 2 && search.call_end.is_none() {
+                        search.unfit.push((at, tag.end));
+                    }
+                }
+                search.opened = search.opened.saturating_sub(1);
+            }
+            TagKind::Close if wrapper => match search.nested {
+                0 => search.call_end = search.call_end.or(Some(at)),
+                _ => search.nested -= 1,
+            },
+            TagKind::Open if own => search.opened += 1,
+            TagKind::Open if wrapper && self.begins_body(tag.end)? => {
+                search.nested_at = search.nested_at.or(Some(at));
+                search.nested += 1;
+                if search.call_end.is_some() || search.nested > MAX_NESTED {
+                    search.stopped = true;
+                    return Ok(Look::Stop);
+                }
+            }
+            // Behind the end of the call another one begins.
+            TagKind::Open
+                if search.call_end.is_some()
+                    && (Names::is_name_tag(tag.name) || self.names.is_container(tag.name, tool)) =>
+            {
+                search.stopped = true;
+                return Ok(Look::Stop);
+            }
+            TagKind::Close | TagKind::Open | TagKind::Empty => {}
+        }
+        Ok(Look::On)
+    }
+
+    /// The end of a value whose close tag is missing: the first tag that cannot belong to it, before the call's end.
+    fn plain_without_closer(
+        &self,
+        start: usize,
+        call_end: usize,
+        name: &str,
+        tool: Option<&Tool>,
+    ) -> Reads<Value<'a>> {
+        let source = self.source;
+        let mut opened = Opened::default();
+        let mut at = start;
+        while let Some(found) = next_bracket(source, at).filter(|found| *found < call_end) {
+            let Some(tag) = tag_at(source, found)? else {
+                at = found + source.char_at(found).map_or(1, char::len_utf8);
+                continue;
+            };
+            at = tag.end;
+            let whole = |end: usize| Value::Whole {
+                text: self.plain_text(start, found, &[]),
+                end,
+                repair: Some(Repair::ValueClosed),
+            };
+            match tag.kind {
+                TagKind::Open if self.names.is_parameter(tag.name, tool) => return Ok(whole(found)),
+                TagKind::Open => opened.add(tag.name, 1),
+                TagKind::Close if opened.count(tag.name) > 0 => opened.add(tag.name, -1),
+                TagKind::Close if self.names.is_container(tag.name, tool) => return Ok(whole(found)),
+                TagKind::Close if self.goes_on(tag.end, name, tool, false)? => return Ok(whole(tag.end)),
+                TagKind::Close | TagKind::Empty => {}
+            }
+        }
+        let text = self.plain_text(start, call_end, &[]);
+        Ok(Value::Whole { text, end: call_end, repair: Some(Repair::ValueClosed) })
+    }
+
+    /// Whether the grammar goes on after a close tag: the next parameter, the end of a container or of the call, the
+    /// end of the text, or the same close tag again if the value did not open it.
+    fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
+        let at = skip_filling(self.source, at)?;
+        if self.source.ends_at(at)? {
+            return Ok(true);
+        }
+        match self.source.byte(at) {
+            Some(b'`') => return Ok(self.source.has_word(at, "```")? && self.source.begins_line(at)),
+            Some(b'<' | 0xEF) => {}
+            _ => return Ok(false),
+        }
+        let Some(tag) = tag_at(self.source, at)? else { return Ok(false) };
+        if tag.kind == TagKind::Close && same_tag(tag.name, name) {
+            return Ok(!opened);
+        }
+        Ok(tag.cut || self.is_structure(&tag, tool))
+    }
+
+    /// Whether a tag belongs to the grammar of a call.
+    fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+        let name = tag.name;
+        if self.names.wrapper(name).is_some() || self.names.is_container(name, tool) {
+            return true;
+        }
+        match tag.kind {
+            TagKind::Close => {
+                tool.is_some_and(|tool| same_tag(&tool.declared.name, name)) || Names::is_named_element(name)
+            }
+            TagKind::Open | TagKind::Empty => {
+                self.names.is_parameter(name, tool)
+                    || Names::is_name_tag(name)
+                    || Names::is_parameter_element(name)
+                        && (tag.equals.is_some() || !tag.attributes.is_empty())
+                    || is_result_tag(name)
+                    || tool.is_none()
+            }
+        }
+    }
+
+    /// Whether what follows a wrapper's open tag begins a call.
+    pub(super) fn begins_body(&self, at: usize) -> Reads<bool> {
+        let at = skip_filling(self.source, at)?;
+        if self.source.ends_at(at)? {
+            return Ok(false);
+        }
+        match self.source.byte(at) {
+            Some(b'{' | b'[') => Ok(true),
+            Some(b'<' | 0xEF) => Ok(tag_at(self.source, at)?.is_some_and(|tag| tag.kind != TagKind::Close)),
+            _ => Ok(false),
+        }
+    }
+
+    /// The text of a value without CDATA: trimmed, entities decoded, sections inside it kept as they are.
+    fn plain_text(&self, start: usize, end: usize, sections: &[(usize, usize, usize)]) -> Cow<'a, str> {
+        let source = self.source;
+        let inside: Vec<_> = sections.iter().filter(|(open, ..)| *open < end).collect();
+        if inside.is_empty() {
+            return entity::decode(source.slice(start, end).trim_matches(is_blank));
+        }
+        let mut text = String::new();
+        let mut from = start;
+        for (index, (open, content, close)) in inside.iter().copied().enumerate() {
+            let before = source.slice(from, *open);
+            let before = if index == 0 { before.trim_start_matches(is_blank) } else { before };
+            text.push_str(&entity::decode(before));
+            text.push_str(source.slice(*content, *close));
+            from = close + 3;
+        }
+        text.push_str(&entity::decode(source.slice(from, end).trim_end_matches(is_blank)));
+        Cow::Owned(text)
+    }
+}
+
+/// What a search for the end of a value without CDATA has seen so far.
+#[derive(Debug, Default)]
+struct PlainSearch {
+    /// Calls opened inside of the value and not closed.
+    nested: u32,
+    /// The first of them.
+    nested_at: Option<usize>,
+    /// Elements of the value's own name opened inside of it.
+    opened: u32,
+    /// Own close tags after which the grammar does not go on: where, and the offset after it.
+    unfit: Vec<(usize, usize)>,
+    /// The first close tag of the call that nothing inside the value opened.
+    call_end: Option<usize>,
+    /// The search ended before the end of the text.
+    stopped: bool,
+}
+
+enum Look {
+    On,
+    End,
+    Stop,
+}
+
+/// How often elements were opened and not closed inside a value; filled only where the clean reading fails.
+#[derive(Debug, Default)]
+struct Opened<'a> {
+    scanned_to: usize,
+    counts: HashMap<&'a str, i32>,
+}
+
+impl<'a> Opened<'a> {
+    fn scan(&mut self, source: Source<'a>, value: std::ops::Range<usize>) {
+        let from = self.scanned_to.max(value.start);
+        let piece = Source::new(source.slice(0, value.end), true);
+        let mut at = from;
+        while let Some(found) = next_bracket(piece, at) {
+            match tag_at(piece, found) {
+                Ok(Some(tag)) => {
+                    match tag.kind {
+                        TagKind::Open => self.add(tag.name, 1),
+                        TagKind::Close => self.add(tag.name, -1),
+                        TagKind::Empty => {}
+                    }
+                    at = tag.end;
+                }
+                _ => at = found + piece.char_at(found).map_or(1, char::len_utf8),
+            }
+        }
+        self.scanned_to = value.end.max(self.scanned_to);
+    }
+
+    fn add(&mut self, name: &'a str, change: i32) {
+        let count = self.counts.entry(name).or_insert(0);
+        *count = (*count + change).max(0);
+    }
+
+    fn count(&self, name: &str) -> i32 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+}
+
+fn joined<'a>(mut whole: Cow<'a, str>, last: &'a str, end: usize, repair: Option<Repair>) -> Value<'a> {
+    let text = if whole.is_empty() {
+        Cow::Borrowed(last)
+    } else {
+        whole.to_mut().push_str(last);
+        whole
+    };
+    Value::Whole { text, end, repair }
+}
+
+/// The next `<` or `＜`.
+pub(super) fn next_bracket(source: Source<'_>, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = source.bytes().get(at..)?;
+        let offset = memchr::memchr2(b'<', 0x9C, rest)?;
+        let found = at + offset;
+        if rest.get(offset) == Some(&b'<') {
+            return Some(found);
+        }
+        if found >= 2 && source.bytes().get(found - 2..found) == Some(&[0xEF, 0xBC]) && found - 2 >= from {
+            return Some(found - 2);
+        }
+        at = found + 1;
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls written as JSON objects, the form that most dialects share: `{"name": …, "arguments": {…}}`.
+//! It must not decide where such a text may stand; that is a dialect's business.
+
+use std::borrow::Cow;
+
+use haft_schema::json::{self, Literal, ReadError, Syntax};
+
+use crate::scan::{NeedMore, Reads, Source, is_blank};
+use crate::tools::ToolSet;
+
+const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
+const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "args", "tool_input"];
+const ID_KEYS: [&str; 3] = ["id", "tool_call_id", "call_id"];
+const LIST_KEYS: [&str; 2] = ["tool_calls", "calls"];
+
+/// A JSON value in a text, and how it was read.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) literal: Literal<'a>,
+    pub(crate) end: usize,
+    pub(crate) loose: bool,
+}
+
+/// One call as JSON says it.
+#[derive(Debug)]
+pub(crate) struct JsonCall<'a> {
+    pub(crate) id: Option<String>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) arguments: Vec<(Cow<'a, str>, Literal<'a>)>,
+}
+
+/// Why an object that should be a call is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoCall {
+    NoName,
+    ArgumentsNoObject,
+}
+
+/// Reads the JSON value that begins at an offset, strictly, then loosely; `Ok(Err(…))` if it is none.
+pub(crate) fn value_at(source: Source<'_>, at: usize) -> Reads<Result<Found<'_>, ReadError>> {
+    let text = source.rest(at);
+    let mut first: Option<ReadError> = None;
+    for syntax in [Syntax::Json, Syntax::Literal] {
+        match json::parse_prefix(text, syntax) {
+            Ok((literal, length)) => {
+                let found = Found { literal, end: at + length, loose: syntax == Syntax::Literal };
+                return Ok(Ok(found));
+            }
+            Err(error) if error.is_cut() && !source.is_complete() => return Err(NeedMore),
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+    }
+    Ok(Err(first.unwrap_or(ReadError { position: 0, problem: json::Problem::Cut })))
+}
+
+/// The text with its missing closing brackets added, if brackets are all that is missing.
+pub(crate) fn with_brackets_closed(text: &str) -> Option<String> {
+    let mut open: Vec<char> = Vec::new();
+    let mut in_string = false;
+    let mut escaped = false;
+    for character in text.chars() {
+        if in_string {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match character {
+            '"' => in_string = true,
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' if open.pop() != Some(character) => return None,
+            _ => {}
+        }
+        if open.len() > json::MAX_DEPTH {
+            return None;
+        }
+    }
+    if in_string || open.is_empty() {
+        return None;
+    }
+    let mut closed = text.trim_end_matches(is_blank).to_owned();
+    closed.extend(open.into_iter().rev());
+    Some(closed)
+}
+
+/// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
+pub(crate) fn calls(literal: Literal<'_>) -> Vec<Result<JsonCall<'_>, NoCall>> {
+    match literal {
+        Literal::Array(items) => items.into_iter().flat_map(calls).collect(),
+        Literal::Object(mut entries) => {
+            let listed = entries
+                .iter()
+                .position(|(key, value)| LIST_KEYS.contains(&&**key) && matches!(value, Literal::Array(_)));
+            match listed {
+                Some(index) => calls(entries.swap_remove(index).1),
+                None => vec![call(entries)],
+            }
+        }
+        Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => {
+            vec![Err(NoCall::NoName)]
+        }
+    }
+}
+
+/// Whether a value without any marker round it is meant as calls: every one names a declared tool, and has arguments or
+/// nothing else.
+pub(crate) fn declared(literal: &Literal<'_>, tools: &ToolSet) -> bool {
+    match literal {
+        Literal::Array(items) => !items.is_empty() && items.iter().all(|item| declared(item, tools)),
+        Literal::Object(entries) => {
+            if let Some((_, list @ Literal::Array(_))) =
+                entries.iter().find(|(key, _)| LIST_KEYS.contains(&&**key))
+            {
+                return declared(list, tools);
+            }
+            let name = entries.iter().find_map(|(key, value)| name_of(key, value));
+            let Some(name) = name else { return false };
+            let bare = entries.iter().all(|(key, value)| {
+                name_of(key, value).is_some() || ID_KEYS.contains(&&**key) || key == "type"
+            });
+            let has_arguments = entries.iter().any(|(key, value)| {
+                ARGUMENT_KEYS.contains(&&**key) || (key == "function" && matches!(value, Literal::Object(_)))
+            });
+            (bare || has_arguments) && tools.resolve(&name).is_some()
+        }
+        Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => false,
+    }
+}
+
+fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
+    if !NAME_KEYS.contains(&key) {
+        return None;
+    }
+    match value {
+        Literal::String(name) => Some(name.clone()),
+        Literal::Object(inner) => {
+            inner.iter().filter(|(key, _)| key == "name").find_map(|(key, value)| name_of(key, value))
+        }
+        _ => None,
+    }
+}
+
+fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>) -> Result<JsonCall<'a>, NoCall> {
+    let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
+    let mut found = JsonCall { id: None, name, arguments: Vec::new() };
+    let mut given: Option<Literal<'a>> = None;
+    for (key, value) in entries {
+        match value {
+            Literal::String(id) if ID_KEYS.contains(&&*key) => found.id = Some(id.into_owned()),
+            Literal::Object(inner) if key == "function" => {
+                given = given.or_else(|| {
+                    inner.into_iter().find(|(key, _)| ARGUMENT_KEYS.contains(&&**key)).map(|(_, value)| value)
+                });
+            }
+            value if ARGUMENT_KEYS.contains(&&*key) => given = given.or(Some(value)),
+            _ => {}
+        }
+    }
+    found.arguments = match given {
+        None | Some(Literal::Null) => Vec::new(),
+        Some(value) => object(value).ok_or(NoCall::ArgumentsNoObject)?,
+    };
+    Ok(found)
+}
+
+/// The entries of an object, also of one that is written as text inside a string.
+fn object<'a>(value: Literal<'a>) -> Option<Vec<(Cow<'a, str>, Literal<'a>)>> {
+    match value {
+        Literal::Object(entries) => Some(entries),
+        Literal::String(text) if text.trim_matches(is_blank).is_empty() => Some(Vec::new()),
+        Literal::String(text) => {
+            let literal = [Syntax::Json, Syntax::Literal]
+                .into_iter()
+                .find_map(|syntax| json::parse(text.trim_matches(is_blank), syntax).ok())?;
+            match literal.into_owned() {
+                Literal::Object(entries) => Some(entries),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,315 @@
+//! The push parser: text comes in by pieces, events go out, and at the end there is one [`Parsed`].
+//!
+//! The whole input is kept, so that spans, reasoning that turns out late and values are pieces of one buffer. What the
+//! text so far does not decide is tried again when enough has come to pay for it: every byte fed earns a few bytes of
+//! trying, so that the total work stays linear however the text is cut.
+//! It must not know the grammar of a dialect.
+
+use std::sync::Arc;
+
+use crate::artifact_xml::{Message, Names, Outcome, Output};
+use crate::marks::effective_end;
+use crate::scan::{Source, is_blank};
+use crate::{Attempt, Dialect, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Span, Tags, ToolSet};
+
+/// Longest text that is read, in bytes; what comes after is not looked at.
+pub const MAX_BYTES: usize = 16 << 20;
+
+/// Attempts that one text may hold; what comes after is not looked at.
+pub const MAX_ATTEMPTS: usize = 1000;
+
+/// Bytes of trying that a fed byte pays for.
+const CREDIT_PER_BYTE: usize = 4;
+
+/// What a parser needs to know beside dialect and tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParserOptions {
+    /// The names of the tags.
+    pub tags: Tags,
+}
+
+/// Reads one text of a model.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_dialect::{DeclaredTool, Dialect, Event, FinishReason, Parser, ParserOptions, ToolSet};
+/// use haft_schema::Schema;
+///
+/// let schema = Schema::new(serde_json::json!({"properties": {"limit": {"type": "integer"}}}))?;
+/// let tools = Arc::new(ToolSet::new([DeclaredTool { name: "find".to_owned(), schema }]));
+/// let mut parser = Parser::new(Dialect::ArtifactXml, tools, &ParserOptions::default());
+/// let mut shown = String::new();
+/// for piece in ["One moment.\n<tool_c", "all><name>find</name><params><limit><![CDATA[3]]>", "</limit></params></tool_call>"] {
+///     parser.feed(piece, &mut |event| {
+///         if let Event::Text(text) = event {
+///             shown.push_str(text);
+///         }
+///     });
+/// }
+/// let parsed = parser.finish(FinishReason::Stop);
+/// assert_eq!(shown, "One moment.\n");
+/// assert_eq!(parsed.text, "One moment.");
+/// assert_eq!(parsed.calls[0].arguments["limit"], 3);
+/// # Ok::<(), haft_schema::SchemaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Parser {
+    dialect: Dialect,
+    names: Names,
+    buffer: String,
+    message: Message,
+    collected: Collected,
+    /// Bytes of trying that are paid for.
+    credit: usize,
+    /// Bytes were left out because the text is too long.
+    overflowed: bool,
+    /// Something before the end is not decided yet.
+    holding: bool,
+}
+
+impl Parser {
+    /// A parser for one text.
+    pub fn new(dialect: Dialect, tools: Arc<ToolSet>, options: &ParserOptions) -> Self {
+        Self {
+            dialect,
+            names: Names::new(tools, &options.tags),
+            buffer: String::new(),
+            message: Message::new(),
+            collected: Collected::default(),
+            credit: 1024,
+            overflowed: false,
+            holding: false,
+        }
+    }
+
+    /// Takes the next piece of the text and sends what it decides.
+    pub fn feed(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
+        let fed_from = self.buffer.len();
+        let room = MAX_BYTES.saturating_sub(fed_from);
+        if chunk.len() <= room {
+            self.buffer.push_str(chunk);
+        } else {
+            self.overflowed = true;
+            let end = (0..=room).rev().find(|end| chunk.is_char_boundary(*end)).unwrap_or(0);
+            self.buffer.push_str(chunk.get(..end).unwrap_or_default());
+        }
+        self.credit = self.credit.saturating_add(CREDIT_PER_BYTE * chunk.len());
+        if self.holding && !self.worth_trying(fed_from) {
+            return;
+        }
+        let source = Source::new(&self.buffer, false);
+        let mut output = Sending { collected: &mut self.collected, text: &self.buffer, sink };
+        self.holding = self.message.advance(source, &self.names, FinishReason::Stop, &mut output).is_err();
+        if self.holding {
+            self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at());
+        }
+    }
+
+    /// Whether the held text is paid for, and could be decided by what came since an offset.
+    fn worth_trying(&self, fed_from: usize) -> bool {
+        let held = self.buffer.len() - self.message.at();
+        if held > self.credit {
+            return false;
+        }
+        // A long block that may be a call is decided by its closing marks only.
+        const SHORT: usize = 64;
+        if held <= SHORT || !self.message.holds_block(Source::new(&self.buffer, false)) {
+            return true;
+        }
+        let from = fed_from.saturating_sub(16).max(self.message.at());
+        let fresh = self.buffer.as_bytes().get(from..).unwrap_or_default();
+        let has = |word: &[u8]| !word.is_empty() && memchr::memmem::find(fresh, word).is_some();
+        has(self.names.wrapper_tail()) || has(b"call") || has(b"params") || has(b"arguments")
+    }
+
+    /// Ends the text. `reason` says why the model stopped.
+    pub fn finish(self, reason: FinishReason) -> Parsed {
+        self.finish_with(reason, &mut |_| {})
+    }
+
+    /// [`Parser::finish`], sending what only the end decided.
+    pub fn finish_with(mut self, reason: FinishReason, sink: &mut dyn FnMut(Event<'_>)) -> Parsed {
+        let reason = if self.overflowed { FinishReason::Length } else { reason };
+        let whole = self.buffer.len();
+        let end = effective_end(&self.buffer).max(self.message.at().min(whole));
+        if self.holding || self.message.at() < end || self.message.needs_end() {
+            let text = self.buffer.get(..end).unwrap_or_default();
+            let source = Source::new(text, true);
+            let mut output = Sending { collected: &mut self.collected, text, sink };
+            // A complete source decides everything.
+            let decided = self.message.advance(source, &self.names, reason, &mut output);
+            debug_assert!(decided.is_ok(), "a complete text must be decided");
+        }
+        if self.overflowed {
+            self.collected.push(Err(MalformedCall {
+                name: None,
+                reason: format!("the message is longer than {MAX_BYTES} bytes; the rest was not read"),
+                hint: "Write shorter messages.".to_owned(),
+                span: Span { start: whole, end: whole },
+            }));
+        }
+        self.collected.into_parsed(self.dialect, self.buffer)
+    }
+}
+
+/// Parses a whole text.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_dialect::{Dialect, FinishReason, ParserOptions, ToolSet, parse};
+///
+/// let text = "<tool_call><name>ping</name><params/></tool_call>";
+/// let parsed = parse(text, Dialect::Auto, Arc::new(ToolSet::default()), &ParserOptions::default(), FinishReason::Stop);
+/// assert_eq!((parsed.dialect, parsed.calls[0].name.as_str()), ("artifact-xml", "ping"));
+/// ```
+pub fn parse(
+    text: &str,
+    dialect: Dialect,
+    tools: Arc<ToolSet>,
+    options: &ParserOptions,
+    reason: FinishReason,
+) -> Parsed {
+    let mut parser = Parser::new(dialect, tools, options);
+    parser.feed(text, &mut |_| {});
+    parser.finish(reason)
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Collected {
+    calls: Vec<ParsedCall>,
+    malformed: Vec<MalformedCall>,
+    order: Vec<Attempt>,
+    text: Vec<Span>,
+    reasoning: Vec<Span>,
+    think_marks: Vec<Span>,
+    has_text: bool,
+}
+
+impl Collected {
+    fn push(&mut self, outcome: Outcome) {
+        match outcome {
+            Ok(call) => {
+                self.order.push(Attempt::Call(self.calls.len()));
+                self.calls.push(call);
+            }
+            Err(malformed) => {
+                self.order.push(Attempt::Malformed(self.malformed.len()));
+                self.malformed.push(malformed);
+            }
+        }
+    }
+
+    fn into_parsed(self, dialect: Dialect, buffer: String) -> Parsed {
+        let reasoning = joined(&buffer, &self.reasoning);
+        let dialect = match dialect {
+            Dialect::Auto if self.order.is_empty() => "none",
+            Dialect::Auto | Dialect::ArtifactXml => Dialect::ArtifactXml.name(),
+        };
+        let text = match self.text.as_slice() {
+            // Nothing but text: the buffer becomes the text.
+            [Span { start: 0, end }] => {
+                let mut text = buffer;
+                text.truncate(*end);
+                text.truncate(text.trim_end_matches(is_blank).len());
+                let leading = text.len() - text.trim_start_matches(is_blank).len();
+                text.drain(..leading);
+                text
+            }
+            spans => joined(&buffer, spans),
+        };
+        Parsed { dialect, calls: self.calls, malformed: self.malformed, order: self.order, text, reasoning }
+    }
+}
+
+fn joined(buffer: &str, spans: &[Span]) -> String {
+    let pieces = spans.iter().map(|span| buffer.get(span.start..span.end).unwrap_or_default());
+    let text: String = pieces.collect();
+    text.trim_matches(is_blank).to_owned()
+}
+
+fn extend(spans: &mut Vec<Span>, from: usize, to: usize) {
+    match spans.last_mut() {
+        Some(last) if last.end == from => last.end = to,
+        _ => spans.push(Span { start: from, end: to }),
+    }
+}
+
+/// Collects and sends at once.
+struct Sending<'a> {
+    collected: &'a mut Collected,
+    text: &'a str,
+    sink: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl Sending<'_> {
+    fn slice(&self, from: usize, to: usize) -> &str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+}
+
+impl Output for Sending<'_> {
+    fn text(&mut self, from: usize, to: usize) {
+        if !self.collected.has_text {
+            self.collected.has_text = self.slice(from, to).contains(|character| !is_blank(character));
+        }
+        extend(&mut self.collected.text, from, to);
+        (self.sink)(Event::Text(self.text.get(from..to).unwrap_or_default()));
+    }
+
+    fn reasoning(&mut self, from: usize, to: usize) {
+        if to > from {
+            extend(&mut self.collected.reasoning, from, to);
+            (self.sink)(Event::Reasoning(self.text.get(from..to).unwrap_or_default()));
+        }
+    }
+
+    fn outcome(&mut self, outcome: Outcome) -> bool {
+        if self.collected.order.len() >= MAX_ATTEMPTS {
+            let start = match &outcome {
+                Ok(call) => call.span.start,
+                Err(malformed) => malformed.span.start,
+            };
+            self.collected.push(Err(MalformedCall {
+                name: None,
+                reason: format!("the message holds more than {MAX_ATTEMPTS} calls; the rest was not read"),
+                hint: "Make fewer calls at once.".to_owned(),
+                span: Span { start, end: self.text.len() },
+            }));
+            return false;
+        }
+        match &outcome {
+            Ok(call) => (self.sink)(Event::Call(call)),
+            Err(malformed) => (self.sink)(Event::Malformed(malformed)),
+        }
+        self.collected.push(outcome);
+        true
+    }
+
+    fn all_was_reasoning(&mut self, to: usize) {
+        // As it stood, without its marks: calls that were only drafts are part of it.
+        let think_marks = std::mem::take(&mut self.collected.think_marks);
+        let mut reasoning = Vec::with_capacity(think_marks.len() + 1);
+        let mut start = 0;
+        for mark in &think_marks {
+            reasoning.push(Span { start, end: mark.start });
+            start = mark.end;
+        }
+        reasoning.push(Span { start, end: to });
+        *self.collected = Collected { reasoning, think_marks, ..Collected::default() };
+    }
+
+    fn think_mark(&mut self, from: usize, to: usize) {
+        self.collected.think_marks.push(Span { start: from, end: to });
+    }
+
+    fn has_outcomes(&self) -> bool {
+        !self.collected.order.is_empty()
+    }
+
+    fn has_text(&self) -> bool {
+        self.collected.has_text
+    }
+}

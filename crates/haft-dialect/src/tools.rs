@@ -1,0 +1,167 @@
+//! The tools that a turn declares, found by the names that models write.
+//! It must not be fuzzy: a name maps to a tool exactly, or by prefix, case and blanks to the only one possible.
+
+use std::collections::HashMap;
+
+use haft_schema::Schema;
+
+use crate::scan::is_blank;
+
+/// A declared tool: the name the model sees and the schema of its arguments.
+#[derive(Debug, Clone)]
+pub struct DeclaredTool {
+    /// The alias in this turn.
+    pub name: String,
+    /// The schema of the arguments.
+    pub schema: Schema,
+}
+
+/// The declared tools of a turn, indexed once.
+///
+/// ```
+/// use haft_dialect::{DeclaredTool, ToolSet};
+/// use haft_schema::Schema;
+///
+/// let tools = ToolSet::new([DeclaredTool { name: "note_find".to_owned(), schema: Schema::empty_object() }]);
+/// assert_eq!(tools.find("functions.Note_Find").map(|tool| tool.name.as_str()), Some("note_find"));
+/// assert!(tools.find("note_fund").is_none());
+/// ```
+#[derive(Debug, Default)]
+pub struct ToolSet {
+    tools: Vec<Tool>,
+    by_name: HashMap<String, usize>,
+    /// Loose key to index; `None` where several tools share the key.
+    by_key: HashMap<String, Option<usize>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) declared: DeclaredTool,
+    pub(crate) required: Vec<String>,
+    /// Loose key and declared name of each parameter.
+    parameters: Vec<(String, String)>,
+}
+
+impl ToolSet {
+    /// Indexes the tools; of two with the same name the first counts.
+    pub fn new(tools: impl IntoIterator<Item = DeclaredTool>) -> Self {
+        let mut set = Self::default();
+        for declared in tools {
+            let index = set.tools.len();
+            if set.by_name.contains_key(&declared.name) {
+                continue;
+            }
+            set.by_name.insert(declared.name.clone(), index);
+            set.by_key.entry(key(&declared.name)).and_modify(|entry| *entry = None).or_insert(Some(index));
+            set.tools.push(Tool::new(declared));
+        }
+        set
+    }
+
+    /// The tool meant by a written name.
+    pub fn find(&self, name: &str) -> Option<&DeclaredTool> {
+        self.resolve(name).map(|(tool, _)| &tool.declared)
+    }
+
+    /// The declared tools in order.
+    pub fn iter(&self) -> impl Iterator<Item = &DeclaredTool> {
+        self.tools.iter().map(|tool| &tool.declared)
+    }
+
+    /// The tool meant by a written name, and whether it was written exactly.
+    pub(crate) fn resolve(&self, name: &str) -> Option<(&Tool, bool)> {
+        if let Some(index) = self.by_name.get(name) {
+            return self.tools.get(*index).map(|tool| (tool, true));
+        }
+        if self.tools.is_empty() {
+            return None;
+        }
+        let name = name.trim_matches(is_blank);
+        let bare = strip_prefix_ignoring_case(name, "functions.").unwrap_or(name);
+        let found =
+            [key(bare), key(name), key(&underscored(bare))].iter().find_map(|key| self.by_key.get(key))?;
+        found.and_then(|index| self.tools.get(index)).map(|tool| (tool, false))
+    }
+
+    /// Whether any tool declares a parameter that can be meant by the written name.
+    pub(crate) fn any_parameter(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.parameter(name).is_some())
+    }
+}
+
+impl Tool {
+    fn new(declared: DeclaredTool) -> Self {
+        let parameters = declared
+            .schema
+            .properties()
+            .map(|property| (key(property.name), property.name.to_owned()))
+            .collect();
+        let required = declared.schema.required().map(str::to_owned).collect();
+        Self { declared, required, parameters }
+    }
+
+    /// The declared name of the parameter meant by a written one, and whether it was written exactly.
+    pub(crate) fn parameter(&self, name: &str) -> Option<(&str, bool)> {
+        if let Some((_, declared)) = self.parameters.iter().find(|(_, declared)| declared == name) {
+            return Some((declared, true));
+        }
+        let key = key(name);
+        let mut fitting = self.parameters.iter().filter(|(candidate, _)| *candidate == key);
+        match (fitting.next(), fitting.next()) {
+            (Some((_, declared)), None) => Some((declared, false)),
+            _ => None,
+        }
+    }
+}
+
+/// Case and blanks do not count.
+fn key(name: &str) -> String {
+    name.chars().filter(|character| !is_blank(*character)).flat_map(char::to_lowercase).collect()
+}
+
+fn underscored(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join("_")
+}
+
+fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| text.get(prefix.len()..)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tools(names: &[&str]) -> ToolSet {
+        ToolSet::new(names.iter().map(|name| DeclaredTool {
+            name: (*name).to_owned(),
+            schema: Schema::new(json!({"properties": {"maxLen": {}, "a b": {}, "X": {}, "x": {}}})).unwrap(),
+        }))
+    }
+
+    #[test]
+    fn maps_names_only_where_one_tool_can_be_meant() {
+        let set = tools(&["note_find", "Ping", "ping", "functions.dot"]);
+        let found = |name| set.find(name).map(|tool| tool.name.clone());
+        for name in ["note_find", " Note_Find\n", "functions.note_find", "FUNCTIONS.note_find", "note find"] {
+            assert_eq!(found(name).as_deref(), Some("note_find"), "{name}");
+        }
+        assert_eq!(found("ping").as_deref(), Some("ping"));
+        assert_eq!(found("PING"), None);
+        assert_eq!(found("functions.dot").as_deref(), Some("functions.dot"));
+        assert_eq!(found("note_fin"), None);
+        assert_eq!(tools(&[]).find("x").map(|tool| tool.name.clone()), None);
+    }
+
+    #[test]
+    fn maps_parameters() {
+        let set = tools(&["t"]);
+        let (tool, _) = set.resolve("t").unwrap();
+        assert_eq!(tool.parameter("maxlen"), Some(("maxLen", false)));
+        assert_eq!(tool.parameter("ab"), Some(("a b", false)));
+        assert_eq!(tool.parameter("x"), Some(("x", true)));
+        assert_eq!(tool.parameter("max_len"), None);
+    }
+}
