@@ -9,6 +9,7 @@ use haft_core::Model;
 use crate::entry::{ModelEntry, NATIVE, Secret};
 use crate::name::ModelName;
 use crate::openai::OpenAi;
+use crate::text_dialect::TextDialect;
 
 /// Why a model cannot be made from its settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,12 +51,24 @@ pub enum BuildError {
         why: String,
     },
     /// Nobody speaks the dialect.
-    #[error("the model `{model}` cannot be spoken to in the dialect `{dialect}`; `native` can be")]
+    #[error(
+        "the model `{model}` cannot be spoken to in the dialect `{dialect}`; known are native, artifact-xml"
+    )]
     Dialect {
         /// The model's name.
         model: String,
         /// The dialect that was asked for.
         dialect: String,
+    },
+    /// The tag is no name.
+    #[error(
+        "the tag `{tag}` of the model `{model}` is no name; write letters, digits, `_` or `-`, such as function_call"
+    )]
+    Tag {
+        /// The model's name.
+        model: String,
+        /// The tag as given.
+        tag: String,
     },
     /// The proxy cannot be used.
     #[error("the proxy of the model `{model}` cannot be used: {why}")]
@@ -117,7 +130,8 @@ pub fn connect(entry: ModelEntry) -> Result<Arc<dyn Model>, BuildError> {
     if entry.dialect == NATIVE {
         return Ok(Arc::new(OpenAi::new(entry)?));
     }
-    Err(BuildError::Dialect { model: entry.name, dialect: entry.dialect })
+    let (dialect, tag) = (entry.dialect.clone(), entry.tag.clone());
+    Ok(Arc::new(TextDialect::new(OpenAi::new(entry)?, &dialect, tag.as_deref())?))
 }
 
 #[cfg(test)]
@@ -166,6 +180,13 @@ mod tests {
             assert!(said.contains(why) && said.contains("http://127.0.0.1:8080/v1"), "{said}");
             assert!(!said.contains("pass@") && !said.contains("abc"), "{said}");
         }
+        let said = message(|entry| entry.dialect = "auto".to_owned());
+        assert!(said.contains("the dialect `auto`; known are native, artifact-xml"), "{said}");
+        let said = message(|entry| {
+            entry.dialect = "artifact-xml".to_owned();
+            entry.tag = Some("tool call".to_owned());
+        });
+        assert!(said.starts_with("the tag `tool call` of the model `m` is no name"), "{said}");
         let said = message(|entry| entry.key = Some(Secret::new("a\nb")));
         assert!(said.contains("holds characters that no key has"), "{said}");
         let said = message(|entry| entry.proxy = Some("::".to_owned()));

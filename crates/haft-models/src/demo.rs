@@ -13,7 +13,9 @@ use haft_core::ports::{
 };
 use haft_core::{BoxFuture, ModelTool, RequestedCall, ToolChoice};
 
+use crate::build::BuildError;
 use crate::entry::NATIVE;
+use crate::text_form::TextForm;
 use line::Line;
 
 const NAME: &str = "demo";
@@ -29,6 +31,8 @@ const NAME: &str = "demo";
 #[derive(Debug, Clone)]
 pub struct Demo {
     traits: ModelTraits,
+    /// The text dialect in which it writes its calls; none for `native`.
+    form: Option<TextForm>,
 }
 
 impl Default for Demo {
@@ -47,7 +51,22 @@ impl Demo {
             wraps_results: false,
             provider_call_ids: false,
         };
-        Self { traits }
+        Self { traits, form: None }
+    }
+
+    /// The demo in `dialect`: `native`, or a text dialect with `tag` instead of the usual one.
+    ///
+    /// # Errors
+    /// Nobody speaks the dialect, or the tag is no name.
+    pub fn in_dialect(dialect: &str, tag: Option<&str>) -> Result<Self, BuildError> {
+        let mut demo = Self::new();
+        if dialect != NATIVE {
+            let form = TextForm::new(NAME, dialect, tag)?;
+            form.name().clone_into(&mut demo.traits.dialect);
+            demo.traits.wraps_results = true;
+            demo.form = Some(form);
+        }
+        Ok(demo)
     }
 
     fn answer(request: &ModelRequest) -> (String, Vec<RequestedCall>) {
@@ -79,9 +98,8 @@ impl Model for Demo {
                 return Err(ModelError::Cancelled);
             }
             let (text, calls) = Self::answer(request);
-            sink.text(&text);
             let finish_reason = if calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
-            Ok(ModelTurn {
+            let turn = ModelTurn {
                 text,
                 reasoning: String::new(),
                 calls,
@@ -89,7 +107,16 @@ impl Model for Demo {
                 finish_reason,
                 usage: None,
                 provider_metadata: None,
-            })
+            };
+            let Some(form) = self.form.as_ref().filter(|_| !turn.calls.is_empty()) else {
+                sink.text(&turn.text);
+                return Ok(turn);
+            };
+            // It writes as a model of the dialect does, and is read like one.
+            let written = form.with_calls(&turn.text, &turn.calls);
+            let mut reader = form.reader(&request.tools);
+            reader.feed(&written, sink);
+            Ok(reader.finish(ModelTurn { text: written, calls: Vec::new(), ..turn }, sink))
         })
     }
 }

@@ -49,9 +49,11 @@ pub enum CallIds {
 /// use haft_models::{ModelEntry, connect};
 ///
 /// let mut entry = ModelEntry::new("local", "http://127.0.0.1:8080/v1", "qwen2.5-coder");
-/// entry.seed = Some(7);
+/// entry.dialect = "artifact-xml".into();
+/// entry.tag = Some("function_call".into());
 /// let model = connect(entry)?;
 /// assert_eq!(model.traits().name, "local");
+/// assert_eq!(model.traits().dialect, "artifact-xml");
 /// # Ok::<(), haft_models::BuildError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

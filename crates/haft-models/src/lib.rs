@@ -1,4 +1,4 @@
-//! Model providers: OpenAI-compatible servers, scripts, and the demo.
+//! Model providers: OpenAI-compatible servers, text dialects over any model, scripts, and the demo.
 //!
 //! Everything here ends in the port [`Model`](haft_core::Model): one request in, one neutral turn out. Start with
 //! [`ModelName`], what `--model` takes, and [`connect`], which makes a model of a [`ModelEntry`].
@@ -13,6 +13,8 @@ mod entry;
 mod name;
 mod openai;
 mod scripted;
+mod text_dialect;
+mod text_form;
 
 pub use build::{BuildError, connect};
 pub use demo::Demo;
@@ -20,3 +22,4 @@ pub use entry::{CallIds, ModelEntry, NATIVE, OPENAI_URL, Secret};
 pub use name::{ModelName, ModelNameError};
 pub use openai::OpenAi;
 pub use scripted::{ScriptError, Scripted};
+pub use text_dialect::TextDialect;

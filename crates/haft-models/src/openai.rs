@@ -172,7 +172,8 @@ fn tls(entry: &ModelEntry, encrypted: bool) -> Result<rustls::ClientConfig, Buil
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(fail)?;
-    let builder = if encrypted || entry.proxy.is_some() {
+    let encrypted_proxy = entry.proxy.as_deref().is_some_and(|proxy| proxy.starts_with("https:"));
+    let builder = if encrypted || encrypted_proxy {
         builder.with_platform_verifier().map_err(fail)?
     } else {
         builder.with_root_certificates(rustls::RootCertStore::empty())

@@ -105,6 +105,9 @@ impl Exchange {
             }
             if matches!(form, Form::Unknown) {
                 kept.extend_from_slice(&bytes);
+                if kept.iter().all(u8::is_ascii_whitespace) {
+                    kept.clear();
+                }
                 form = form_of(&kept);
                 if let Form::Events(reader) = &mut form {
                     let events = reader.feed(&kept);
@@ -267,7 +270,11 @@ impl Exchange {
 
 /// The form of an answer that begins with `bytes`.
 fn form_of(bytes: &[u8]) -> Form {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+    if BYTE_ORDER_MARK.starts_with(bytes) {
+        return Form::Unknown;
+    }
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Form::Unknown,
         Some(b'{' | b'[' | b'<') => Form::Whole,

@@ -10,3 +10,4 @@ mod openai_failures;
 mod openai_turns;
 mod scripted;
 mod support;
+mod text_dialect;

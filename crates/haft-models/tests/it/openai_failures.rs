@@ -289,3 +289,24 @@ async fn the_wait_before_another_try_can_be_stopped() {
     assert!(begin.elapsed() < Duration::from_secs(60));
     assert_eq!(server.requests().len(), 1);
 }
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_given_up() {
+    let mut pieces = vec![STREAM.to_vec(), b"{".to_vec()];
+    pieces.extend(vec![vec![b' '; 1 << 20]; 65]);
+    let (message, code, asked) = failure(vec![Reply::Send(pieces)]).await;
+    assert_eq!(message, "the model `m` answered nonsense: it is longer than 64 MiB");
+    assert_eq!((code, asked), ("model.malformed_answer", 1));
+}
+
+#[tokio::test]
+async fn a_proxy_is_used_where_one_is_named() {
+    let server = Server::start(vec![good()]).await;
+    let mut entry = server.entry();
+    entry.proxy = Some(entry.url.trim_end_matches("/v1").to_owned());
+    entry.url = "http://model.invalid/v1".to_owned();
+    let (turn, _) = ask(entry).await;
+    assert_eq!(turn.unwrap().text, "Hello");
+    let head = &server.requests()[0].0;
+    assert!(head.starts_with("POST http://model.invalid/v1/chat/completions HTTP/1.1\r\n"), "{head}");
+}

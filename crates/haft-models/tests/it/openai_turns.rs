@@ -95,7 +95,7 @@ async fn an_answer_without_a_stream_is_taken_too() {
         "role": "assistant", "content": [{"type": "text", "text": "Hi"}],
         "tool_calls": [{"id": "w1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Bonn\"}"}}],
     }}], "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
-    for text in [body.to_string(), format!("\n  {body:#}\n")] {
+    for text in [body.to_string(), format!("\n  {body:#}\n"), format!("\u{feff}{body}")] {
         let (turn, heard) =
             answer(Reply::status("200 OK", "content-type: application/json\r\n", &text)).await;
         assert_eq!((turn.text.as_str(), &turn.calls), ("Hi", &vec![call(Some("w1"), "Bonn")]));
