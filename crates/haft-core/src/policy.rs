@@ -3,9 +3,12 @@
 //! The order today: the profile's permission for the tool, else the tool's default (POL-10); then the tool's own question,
 //! which may add an ask and never remove one. Layers and rules of a user, a platform and a plan come before these.
 
+use std::panic::AssertUnwindSafe;
+
 use serde::{Deserialize, Serialize};
 
 use crate::consent::{Ask, ConsentEnvironment};
+use crate::error::ToolError;
 use crate::facts::Permission;
 use crate::path::PreparedArguments;
 use crate::scope::Scope;
@@ -53,7 +56,8 @@ pub struct Decision {
 pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Decision {
     let permission = tool.binding().permission;
     let alias = &tool.binding().alias;
-    let ask = match tool.tool().ask(arguments, environment) {
+    let asked = std::panic::catch_unwind(AssertUnwindSafe(|| tool.tool().ask(arguments, environment)));
+    let ask = match asked.unwrap_or_else(|_| Err(ToolError::failed("it crashed"))) {
         Ok(ask) => ask,
         // A guard that fails, refuses.
         Err(error) => {

@@ -1,1 +1,35 @@
-//! Runs: the call path, the loop, context assembly, consent, results.
+//! Runs: the call path over a store, the loop over a model, context, consent and results.
+//!
+//! Start at [`Engine`]: it opens a [`Session`], and a session starts runs: a single call, the calls of a text, or a prompt
+//! for a model. A started run is a [`RunHandle`]: it goes on if the handle is dropped, so that no call loses its end record.
+//!
+//! It meets stores, models, tools and surfaces in the ports of `haft-core` alone. It must not read files, the environment or
+//! a clock of its own, and holds no lock while a person thinks.
+
+mod artifacts;
+mod batch;
+mod consent;
+mod context;
+mod dry_run;
+mod engine;
+mod error;
+mod handle;
+mod history;
+mod recover;
+mod render;
+mod run;
+mod session;
+mod settle;
+mod turns;
+mod writer;
+
+pub use consent::{AnswerError, ConsentService};
+pub use dry_run::{DryCall, dry_run};
+pub use engine::{Engine, EngineParts};
+pub use error::EngineError;
+pub use handle::RunHandle;
+pub use history::{conversation, replay_events};
+pub use recover::Recovered;
+pub use render::result_message;
+pub use run::{CallOutcome, EventSink, NoEvents, RunOptions, RunOutcome};
+pub use session::{Session, SessionChoice};

@@ -1,0 +1,141 @@
+//! Closing what a crash left open: every started call gets an end record, every run its end, and nothing runs again by itself.
+
+use std::collections::BTreeMap;
+
+use haft_core::journal::{Batch, Payload, RunEnded, RunStatus, ToolCallFailed};
+use haft_core::ports::{Clock, Lease, RunRow, Store};
+use haft_core::{CallId, ContentPart, ErrorCode, RunId, ToolId, ToolResult};
+use serde_json::Map;
+
+use crate::error::EngineError;
+
+/// A run that a crash had left open, as it was closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// The run.
+    pub run: RunId,
+    /// Calls that had started and whose outcome nobody knows, by the name that the model used.
+    pub unknown: Vec<String>,
+}
+
+struct OpenCall {
+    tool: Option<ToolId>,
+    alias: String,
+    started: bool,
+}
+
+/// Closes all runs of the session that have no end.
+pub(crate) async fn close_open_runs(
+    store: &dyn Store,
+    lease: &Lease,
+    clock: &dyn Clock,
+) -> Result<Vec<Recovered>, EngineError> {
+    let runs = store.runs(Some(&lease.session)).await?;
+    let mut recovered = Vec::new();
+    for run in runs.iter().filter(|run| !run.ended) {
+        recovered.push(close(store, lease, run, clock).await?);
+    }
+    Ok(recovered)
+}
+
+async fn close(
+    store: &dyn Store,
+    lease: &Lease,
+    run: &RunRow,
+    clock: &dyn Clock,
+) -> Result<Recovered, EngineError> {
+    let open = open_calls(store, &run.id).await?;
+    let mut batch = Batch::new(run.id.clone());
+    let now = clock.now();
+    let mut unknown = Vec::new();
+    for (call_id, call) in open {
+        let code = if call.started { ErrorCode::OUTCOME_UNKNOWN } else { ErrorCode::CALL_CANCELLED };
+        let text = if call.started {
+            unknown.push(call.alias.clone());
+            format!(
+                "`{}` had started when Haft ended, and nobody knows how it went. Look at what it should have done before you call it again.",
+                call.alias
+            )
+        } else {
+            format!("`{}` was not run: Haft ended before it started.", call.alias)
+        };
+        let result = ToolResult {
+            call_id: call_id.clone(),
+            tool_id: call.tool.clone(),
+            alias: call.alias.clone(),
+            content: vec![ContentPart::Text { text }],
+            structured: None,
+            is_error: true,
+            error_code: Some(code.clone()),
+            resource_refs: Vec::new(),
+            ui: None,
+            metadata: Map::new(),
+            duration_ms: 0,
+            skipped: false,
+        };
+        let bytes = serde_json::to_vec(&result).map_err(|error| EngineError::System {
+            code: "agent.result_unwritable".to_owned(),
+            message: error.to_string(),
+        })?;
+        let file = batch.file(format!("tool-results/{}.json", call_id.file_stem()), bytes);
+        let failed = ToolCallFailed {
+            call_id,
+            tool_id: call.tool,
+            alias: call.alias,
+            error_code: code,
+            result_file: file,
+            duration_ms: 0,
+            files: Vec::new(),
+        };
+        batch.record(now, &Payload::ToolCallFailed(failed))?;
+    }
+    let ended = RunEnded {
+        status: RunStatus::Failed,
+        error_code: Some("agent.interrupted".to_owned()),
+        message: Some(
+            "Haft ended in the middle of this run; it was closed when the session was opened again."
+                .to_owned(),
+        ),
+        text: None,
+    };
+    batch.record(now, &Payload::RunEnded(ended))?;
+    store.append(lease, batch).await?;
+    Ok(Recovered { run: run.id.clone(), unknown })
+}
+
+/// Calls that were requested and have no end, in call order.
+async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenCall)>, EngineError> {
+    let mut order: Vec<CallId> = Vec::new();
+    let mut open: BTreeMap<CallId, OpenCall> = BTreeMap::new();
+    for record in store.records(run).await? {
+        let Some(bytes) = record.payload.as_deref() else { continue };
+        match Payload::read(&record.kind, bytes)? {
+            Payload::ToolCallRequested(body) => {
+                order.push(body.call_id.clone());
+                open.insert(body.call_id, OpenCall { tool: body.tool_id, alias: body.alias, started: false });
+            }
+            Payload::ToolCallStarted(body) => {
+                if let Some(call) = open.get_mut(&body.call_id) {
+                    call.started = true;
+                }
+            }
+            Payload::ToolCallCompleted(body) => {
+                open.remove(&body.call_id);
+            }
+            Payload::ToolCallFailed(body) => {
+                open.remove(&body.call_id);
+            }
+            Payload::RunStarted(_)
+            | Payload::ContextAssembled(_)
+            | Payload::ModelRequestCreated(_)
+            | Payload::ModelTurnCompleted(_)
+            | Payload::ModelRequestFailed(_)
+            | Payload::ConsentOpened(_)
+            | Payload::ConsentClosed(_)
+            | Payload::RunEnded(_)
+            | Payload::PayloadRedacted(_)
+            | Payload::SessionDeleted(_) => {}
+        }
+    }
+    Ok(order.into_iter().filter_map(|id| open.remove(&id).map(|call| (id, call))).collect())
+}

@@ -1,0 +1,262 @@
+//! What a run is given and what it gives; the run of one turn; the beginning and the end that all runs share.
+
+use std::sync::Arc;
+
+use haft_core::artifact::Artifacts;
+use haft_core::event::RunEvent;
+use haft_core::journal::{ContextAssembled, Head, Payload, RunEnded, RunStarted, RunStatus};
+use haft_core::path::InjectedValues;
+use haft_core::policy::Outcome;
+use haft_core::snapshot::compile;
+use haft_core::turn::TurnAliases;
+use haft_core::{
+    CompiledTools, Gate, InvocationId, Profile, RequestedCall, RunId, Services, ToolChoice, ToolResult,
+    ToolTurnContract, WireId,
+};
+use serde_json::{Map, Value};
+
+use crate::artifacts::RunArtifacts;
+use crate::context::Stopper;
+use crate::error::EngineError;
+use crate::session::SessionInner;
+use crate::writer::RunWriter;
+
+/// Receives the events of a run as they become durable. Quick: the run waits for it.
+pub trait EventSink: Send + Sync {
+    /// One event.
+    fn event(&self, event: &RunEvent);
+
+    /// False if events need not be made.
+    fn wants_events(&self) -> bool {
+        true
+    }
+}
+
+/// An [`EventSink`] that listens to nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoEvents;
+
+impl EventSink for NoEvents {
+    fn event(&self, _event: &RunEvent) {}
+
+    fn wants_events(&self) -> bool {
+        false
+    }
+}
+
+/// How a run is to be done.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// The profile.
+    pub profile: Arc<Profile>,
+    /// Which surface starts it: `call`, `exec`, `run`, `chat`, `embed` …
+    pub surface: String,
+    /// Name of the conversation's model, for injection and the record (CTX-04).
+    pub model: Option<String>,
+    /// Every ask is answered, but those that must be asked every time.
+    pub yes: bool,
+    /// No tools in this answer (EXE-19).
+    pub no_tools: bool,
+    /// Longest time of one call, in milliseconds.
+    pub call_timeout_ms: Option<u64>,
+    /// Who listens.
+    pub events: Arc<dyn EventSink>,
+}
+
+impl RunOptions {
+    /// Options with nothing granted and nobody listening.
+    pub fn new(profile: Arc<Profile>, surface: &str) -> Self {
+        Self {
+            profile,
+            surface: surface.to_owned(),
+            model: None,
+            yes: false,
+            no_tools: false,
+            call_timeout_ms: Some(600_000),
+            events: Arc::new(NoEvents),
+        }
+    }
+}
+
+impl std::fmt::Debug for RunOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("profile", &self.profile.name)
+            .field("surface", &self.surface)
+            .field("yes", &self.yes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallOutcome {
+    /// The run.
+    pub run: RunId,
+    /// The result, its content as the model sees it.
+    pub result: ToolResult,
+    /// The provider's id of the call.
+    pub wire_id: Option<WireId>,
+    /// Arguments as prepared, or as far as they were read.
+    pub arguments: Value,
+    /// Repairs that reading needed.
+    pub repairs: Vec<String>,
+    /// What policy said and by which rule; none where it was not asked.
+    pub decision: Option<(Outcome, String)>,
+    /// Who answered an ask.
+    pub granted_by: Option<String>,
+}
+
+/// How a run of a prompt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// The run.
+    pub run: RunId,
+    /// How it ended.
+    pub status: RunStatus,
+    /// The final text.
+    pub text: String,
+    /// The stable code, if something failed.
+    pub error_code: Option<String>,
+    /// What a person should know.
+    pub message: Option<String>,
+    /// The end of its chain.
+    pub head: Head,
+}
+
+/// What drives one invocation: its frozen tools, its gate, and the writer of its run.
+pub(crate) struct Driver {
+    pub(crate) session: Arc<SessionInner>,
+    pub(crate) options: RunOptions,
+    pub(crate) invocation: InvocationId,
+    pub(crate) tools: CompiledTools,
+    pub(crate) gate: Gate,
+    pub(crate) writer: RunWriter,
+    pub(crate) stopper: Arc<Stopper>,
+    pub(crate) injected: InjectedValues,
+    pub(crate) services: Services,
+}
+
+impl Driver {
+    /// Compiles the snapshot and notes the beginning of the run; nothing is stored before the first commit.
+    pub(crate) fn begin(
+        session: Arc<SessionInner>,
+        run: RunId,
+        prompt: Option<String>,
+        options: RunOptions,
+        stopper: Arc<Stopper>,
+    ) -> Result<Self, EngineError> {
+        let invocation = InvocationId::new(session.engine.fresh("i_"));
+        let profile = options.profile.clone();
+        let tools = compile(invocation.clone(), &profile, session.engine.registry())?;
+        let artifacts =
+            RunArtifacts { session: session.artifacts.clone(), read_cap: profile.read_artifact_chars };
+        let mut services = session.engine.parts.services.clone();
+        services.insert::<dyn Artifacts>(Arc::new(artifacts));
+        let injected = InjectedValues {
+            project_id: session.project().map(ToString::to_string),
+            model: options.model.clone(),
+        };
+        let writer = RunWriter::new(session.clone(), run, options.events.clone());
+        let gate = Gate::new(tools.clone());
+        let mut driver =
+            Self { session, options, invocation, tools, gate, writer, stopper, injected, services };
+        driver.note_beginning(prompt)?;
+        Ok(driver)
+    }
+
+    fn note_beginning(&mut self, prompt: Option<String>) -> Result<(), EngineError> {
+        let previous_run =
+            self.session.previous_run.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let started = RunStarted {
+            session: self.session.lease.session.clone(),
+            run_kind: if prompt.is_some() {
+                self.options.profile.run_kind
+            } else {
+                haft_core::profile::RunKind::Chat
+            },
+            surface: self.options.surface.clone(),
+            profile: self.options.profile.name.clone(),
+            model: self.options.model.clone(),
+            project: self.session.project().cloned(),
+            prompt,
+            previous_run,
+            haft: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        self.writer.note(&Payload::RunStarted(started), Map::new())?;
+        let snapshot = self.tools.snapshot();
+        let tools =
+            snapshot.bindings.iter().map(|one| (one.alias.clone(), one.descriptor.id.clone())).collect();
+        let bytes = serde_json::to_vec(snapshot).map_err(|error| EngineError::System {
+            code: "agent.snapshot_unwritable".to_owned(),
+            message: error.to_string(),
+        })?;
+        let snapshot_file = self.writer.file(snapshot.path(), bytes);
+        let contract = self.contract();
+        let context =
+            ContextAssembled { invocation: self.invocation.clone(), snapshot_file, tools, contract };
+        self.writer.note(&Payload::ContextAssembled(context), Map::new())
+    }
+
+    /// The contract of a turn: all tools, and the model's choice unless tools are switched off.
+    pub(crate) fn contract(&self) -> ToolTurnContract {
+        let all = ToolTurnContract::all(&self.tools);
+        if self.options.no_tools { ToolTurnContract { choice: ToolChoice::None, ..all } } else { all }
+    }
+
+    /// Notes the end and commits all that is pending.
+    pub(crate) async fn end(&mut self, ended: RunEnded) -> Result<Head, EngineError> {
+        self.writer.note(&Payload::RunEnded(ended), Map::new())?;
+        self.writer.commit().await?;
+        let head = self.writer.head();
+        let mut previous =
+            self.session.previous_run.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *previous = Some((self.writer.run.clone(), head.hash));
+        Ok(head)
+    }
+
+    /// Ends a run that the host itself broke, as far as that can still be written, and gives the cause back.
+    pub(crate) async fn fail(&mut self, error: EngineError) -> EngineError {
+        let code = match &error {
+            EngineError::System { code, .. } => code.clone(),
+            _ => "agent.system_failure".to_owned(),
+        };
+        let ended = RunEnded {
+            status: RunStatus::Failed,
+            error_code: Some(code),
+            message: Some(error.to_string()),
+            text: None,
+        };
+        // The store may be the very thing that is broken: the first cause is what counts.
+        let _unwritten = self.end(ended).await;
+        error
+    }
+}
+
+/// A run of kind `chat` with one turn: `haft call`, `haft exec`.
+pub(crate) async fn one_turn(
+    session: Arc<SessionInner>,
+    run: RunId,
+    requested: Vec<RequestedCall>,
+    options: RunOptions,
+    stopper: Arc<Stopper>,
+) -> Result<Vec<CallOutcome>, EngineError> {
+    let waiting = session.clone();
+    let _turn = waiting.turn.lock().await;
+    let mut driver = Driver::begin(session, run, None, options, stopper)?;
+    let contract = driver.contract();
+    let attempts = TurnAliases::new(&driver.tools, &contract, &driver.invocation, 1).decode(requested);
+    let outcomes = match driver.run_batch(&contract, attempts).await {
+        Ok(outcomes) => outcomes,
+        Err(error) => return Err(driver.fail(error).await),
+    };
+    let failed = outcomes.iter().filter(|outcome| outcome.result.is_error).count();
+    let status = match failed {
+        _ if driver.stopper.run_is_stopped() => RunStatus::Cancelled,
+        0 => RunStatus::Completed,
+        some if some < outcomes.len() => RunStatus::PartialSuccess,
+        _ => RunStatus::Failed,
+    };
+    driver.end(RunEnded { status, error_code: None, message: None, text: None }).await?;
+    Ok(outcomes)
+}

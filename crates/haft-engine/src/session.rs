@@ -1,0 +1,212 @@
+//! An open session: its lease, its artifacts, its grants, and what can be started in it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use haft_core::artifact::Artifacts;
+use haft_core::consent::ConsentEnvironment;
+use haft_core::grant::Grant;
+use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store};
+use haft_core::{Digest, ProjectId, RequestedCall, RunId, SessionId};
+
+use crate::artifacts::{RunArtifacts, SessionArtifacts};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::handle::RunHandle;
+use crate::recover::{self, Recovered};
+use crate::run::{CallOutcome, RunOptions, RunOutcome};
+use crate::{run, turns};
+
+/// Which session to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// A new one.
+    New,
+    /// The newest.
+    Last,
+    /// That one.
+    Id(SessionId),
+}
+
+/// How often an owner says that it is still there. Leases last three times as long.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// An open session. Runs of one session follow each other; runs of two never wait for one another.
+pub struct Session {
+    pub(crate) inner: Arc<SessionInner>,
+    recovered: Vec<Recovered>,
+    heartbeat: tokio::task::AbortHandle,
+}
+
+pub(crate) struct SessionInner {
+    pub(crate) engine: Engine,
+    pub(crate) lease: Lease,
+    pub(crate) row: SessionRow,
+    pub(crate) environment: ConsentEnvironment,
+    pub(crate) artifacts: Arc<SessionArtifacts>,
+    pub(crate) previous_run: Mutex<Option<(RunId, Digest)>>,
+    grants: Mutex<Vec<Grant>>,
+    /// One run at a time.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+impl SessionInner {
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.engine.parts.clock.as_ref()
+    }
+
+    pub(crate) fn ids(&self) -> &dyn Ids {
+        self.engine.parts.ids.as_ref()
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        self.engine.parts.store.as_ref()
+    }
+
+    pub(crate) fn project(&self) -> Option<&ProjectId> {
+        self.environment.project.as_ref()
+    }
+
+    pub(crate) fn grants(&self) -> Vec<Grant> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn grant(&self, grant: Grant) {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner).push(grant);
+    }
+}
+
+impl Session {
+    pub(crate) async fn open(
+        engine: &Engine,
+        choice: SessionChoice,
+        profile: &str,
+        project: Option<ProjectId>,
+        environment: ConsentEnvironment,
+    ) -> Result<Self, EngineError> {
+        let parts = &engine.parts;
+        let store = &parts.store;
+        let now = parts.clock.now();
+        let (row, is_new) = match engine.find(&choice).await? {
+            Some(row) => (row, false),
+            None => {
+                let new = NewSession {
+                    id: engine.new_session_id(),
+                    created: now,
+                    profile: profile.to_owned(),
+                    project: project.clone(),
+                };
+                store.create_session(&new).await?;
+                let NewSession { id, created, profile, project } = new;
+                (SessionRow { id, created, updated: now, profile, project, deleted: false }, true)
+            }
+        };
+        let lease = store.lease(&row.id, &parts.owner, now).await?;
+        let (artifacts, recovered, previous_run) = if is_new {
+            (Vec::new(), Vec::new(), None)
+        } else {
+            let recovered = recover::close_open_runs(store.as_ref(), &lease, parts.clock.as_ref()).await?;
+            let runs = store.runs(Some(&row.id)).await?;
+            let previous = runs.last().map(|run| (run.id.clone(), run.head.hash));
+            (store.artifacts(&row.id).await?, recovered, previous)
+        };
+        let environment =
+            ConsentEnvironment { project: project.or_else(|| row.project.clone()), ..environment };
+        let inner = Arc::new(SessionInner {
+            engine: engine.clone(),
+            lease,
+            row,
+            environment,
+            artifacts: Arc::new(SessionArtifacts::new(artifacts)),
+            previous_run: Mutex::new(previous_run),
+            grants: Mutex::new(Vec::new()),
+            turn: tokio::sync::Mutex::new(()),
+        });
+        let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();
+        Ok(Self { inner, recovered, heartbeat })
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.inner.lease.session
+    }
+
+    /// Its row as it was opened.
+    pub fn row(&self) -> &SessionRow {
+        &self.inner.row
+    }
+
+    /// Its project.
+    pub fn project(&self) -> Option<&ProjectId> {
+        self.inner.project()
+    }
+
+    /// Runs that a crash had left open and that this opening closed; a person should be told.
+    pub fn recovered(&self) -> &[Recovered] {
+        &self.recovered
+    }
+
+    /// Adds a standing yes for this opening of the session.
+    pub fn grant(&self, grant: Grant) {
+        self.inner.grant(grant);
+    }
+
+    /// Standing yeses.
+    pub fn grants(&self) -> Vec<Grant> {
+        self.inner.grants()
+    }
+
+    /// Its artifacts, newest versions by id.
+    pub fn artifacts(&self) -> Vec<haft_core::ArtifactVersion> {
+        RunArtifacts { session: self.inner.artifacts.clone(), read_cap: 0 }.list()
+    }
+
+    /// Starts a run of one turn with these calls, whatever the profile's kind. Results come in call order.
+    pub fn calls(&self, requested: Vec<RequestedCall>, options: RunOptions) -> RunHandle<Vec<CallOutcome>> {
+        let run = RunId::new(self.inner.engine.fresh("r_"));
+        let (inner, id) = (self.inner.clone(), run.clone());
+        RunHandle::spawn(run, |stopper| run::one_turn(inner, id, requested, options, stopper))
+    }
+
+    /// Starts a run that works on `prompt` with `model` until it is done.
+    pub fn prompt(
+        &self,
+        prompt: String,
+        model: Arc<dyn Model>,
+        options: RunOptions,
+    ) -> RunHandle<RunOutcome> {
+        let run = RunId::new(self.inner.engine.fresh("r_"));
+        let (inner, id) = (self.inner.clone(), run.clone());
+        RunHandle::spawn(run, |stopper| turns::converse(inner, id, prompt, model, options, stopper))
+    }
+
+    /// Gives the lease back. A session that is dropped instead is free when its lease has run out or its process is gone.
+    pub async fn close(self) -> Result<(), EngineError> {
+        let _last_run = self.inner.turn.lock().await;
+        self.heartbeat.abort();
+        Ok(self.inner.store().release(&self.inner.lease).await?)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.heartbeat.abort();
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("lease", &self.inner.lease).finish_non_exhaustive()
+    }
+}
+
+/// Says that the owner is still there, until the session closes. A lost lease shows at the next append.
+async fn beat(session: Arc<SessionInner>) {
+    loop {
+        tokio::time::sleep(HEARTBEAT).await;
+        if session.store().renew(&session.lease, session.clock().now()).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The end of a call: identity, audit file, changes, spill, end record.
+//!
+//! The whole result is written to its audit file before the spill is decided (CONFLICT-08): a spill that fails falls back to
+//! the whole result, an audit file that fails, fails the run.
+
+use haft_core::artifact::Artifacts;
+use haft_core::journal::{Payload, ToolCallCompleted, ToolCallFailed};
+use haft_core::path::Refused;
+use haft_core::result::{Change, FileChange};
+use haft_core::spill::{spill_artifact_id, spill_preview};
+use haft_core::{
+    ArtifactVersion, ContentPart, Digest, ErrorClass, StartedCall, ToolError, ToolId, ToolOutput, ToolResult,
+};
+use serde_json::{Map, Value, json};
+
+use crate::artifacts::RunArtifacts;
+use crate::error::EngineError;
+use crate::run::{CallOutcome, Driver};
+
+impl Driver {
+    /// The end of a call that ran.
+    pub(crate) fn settle_started(
+        &mut self,
+        started: &StartedCall,
+        ended: Result<ToolOutput, ToolError>,
+        duration_ms: u64,
+    ) -> Result<CallOutcome, EngineError> {
+        let system_failure = match &ended {
+            Err(error) if error.class() == ErrorClass::SystemFailure => Some(error.clone()),
+            _ => None,
+        };
+        let (result, changes) = result_of(started, ended, duration_ms);
+        if !result.belongs_to(started.call_id(), started.tool_id()) {
+            return Err(EngineError::Identity(started.call_id().clone()));
+        }
+        let (artifacts, files) = split(changes);
+        self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
+        let file = self.result_file(&result)?;
+        let arguments = started.arguments().value().clone();
+        let mut shown = result;
+        let mut versions = artifacts;
+        let spilled_to = self.spill(started, &mut shown, &mut versions);
+        let view = self.view(&shown, &arguments);
+        let payload = match &shown.error_code {
+            None => Payload::ToolCallCompleted(ToolCallCompleted {
+                call_id: started.call_id().clone(),
+                tool_id: started.tool_id().clone(),
+                alias: started.alias().to_owned(),
+                result_file: file,
+                duration_ms,
+                artifacts: versions
+                    .iter()
+                    .map(|one| (one.id.clone(), one.version, Digest::of(one.content.as_bytes())))
+                    .collect(),
+                files,
+                spilled_to,
+            }),
+            Some(code) => Payload::ToolCallFailed(ToolCallFailed {
+                call_id: started.call_id().clone(),
+                tool_id: Some(started.tool_id().clone()),
+                alias: started.alias().to_owned(),
+                error_code: code.clone(),
+                result_file: file,
+                duration_ms,
+                files,
+            }),
+        };
+        self.writer.note(&payload, view)?;
+        versions.into_iter().for_each(|version| self.writer.artifact(version));
+        if let Some(error) = system_failure {
+            let (code, message) = (error.code().to_string(), error.message().to_owned());
+            return Err(EngineError::System { code, message });
+        }
+        Ok(CallOutcome {
+            run: self.writer.run.clone(),
+            result: shown,
+            wire_id: None,
+            arguments,
+            repairs: Vec::new(),
+            decision: None,
+            granted_by: None,
+        })
+    }
+
+    /// The end of an attempt that never started.
+    pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
+        let result = refused.to_result();
+        let file = self.result_file(&result)?;
+        let view = self.view(&result, &refused.arguments);
+        let payload = ToolCallFailed {
+            call_id: refused.call_id.clone(),
+            tool_id: refused.tool_id.clone(),
+            alias: refused.alias.clone(),
+            error_code: refused.code.clone(),
+            result_file: file,
+            duration_ms: 0,
+            files: Vec::new(),
+        };
+        self.writer.note(&Payload::ToolCallFailed(payload), view)?;
+        Ok(CallOutcome {
+            run: self.writer.run.clone(),
+            result,
+            wire_id: refused.wire_id,
+            arguments: refused.arguments,
+            repairs: refused.repairs,
+            decision: refused.decision.map(|decision| (decision.outcome, decision.rule)),
+            granted_by: None,
+        })
+    }
+
+    fn result_file(&mut self, result: &ToolResult) -> Result<haft_core::journal::FileRef, EngineError> {
+        let bytes = serde_json::to_vec(result).map_err(|error| EngineError::System {
+            code: "agent.result_unwritable".to_owned(),
+            message: error.to_string(),
+        })?;
+        Ok(self.writer.file(format!("tool-results/{}.json", result.call_id.file_stem()), bytes))
+    }
+
+    /// Replaces a long result by a preview and keeps the whole as an artifact. What cannot be kept stays whole (RES-18).
+    fn spill(
+        &mut self,
+        started: &StartedCall,
+        result: &mut ToolResult,
+        versions: &mut Vec<ArtifactVersion>,
+    ) -> Option<String> {
+        let policy = self.options.profile.spill;
+        let text = result.text();
+        let characters = text.chars().count() as u64;
+        let cap = started.tool().declaration().facts.result_cap;
+        if result.is_error || !policy.spills(characters, cap) {
+            return None;
+        }
+        let whole = ArtifactVersion {
+            id: spill_artifact_id(started.alias(), started.call_id()),
+            version: 1,
+            content_type: "text/plain".to_owned(),
+            title: format!("Result of {}", started.alias()),
+            source: "tool".to_owned(),
+            content: text,
+        };
+        let artifacts = RunArtifacts { session: self.session.artifacts.clone(), read_cap: 0 };
+        artifacts.stage(whole.clone()).ok()?;
+        self.session.artifacts.settle(&[&whole]);
+        let reader =
+            self.tools.by_id(&ToolId::builtin("artifact.read")).map(|tool| tool.binding().alias.clone());
+        let preview = spill_preview(&whole, policy.preview, reader.as_deref());
+        let images = std::mem::take(&mut result.content).into_iter().filter(|part| match part {
+            ContentPart::Image { .. } => true,
+            ContentPart::Text { .. } => false,
+        });
+        result.content = std::iter::once(ContentPart::Text { text: preview }).chain(images).collect();
+        result.metadata.insert("persisted_artifact_id".to_owned(), json!(whole.id));
+        result.metadata.insert("original_size_chars".to_owned(), json!(characters));
+        result.resource_refs.push(format!("artifact:{}@1", whole.id));
+        let id = whole.id.clone();
+        versions.push(whole);
+        Some(id)
+    }
+
+    /// What surfaces show of an ended call.
+    fn view(&self, result: &ToolResult, arguments: &Value) -> Map<String, Value> {
+        if !self.options.events.wants_events() {
+            return Map::new();
+        }
+        Map::from_iter([("view".to_owned(), result_view(result, arguments))])
+    }
+}
+
+/// The part of a result that events carry.
+pub(crate) fn result_view(result: &ToolResult, arguments: &Value) -> Value {
+    json!({
+        "arguments": arguments, "content": result.text(), "structured": result.structured,
+        "metadata": result.metadata, "ui": result.ui, "resource_refs": result.resource_refs,
+    })
+}
+
+fn result_of(
+    started: &StartedCall,
+    ended: Result<ToolOutput, ToolError>,
+    duration_ms: u64,
+) -> (ToolResult, Vec<Change>) {
+    let mut result = ToolResult {
+        call_id: started.call_id().clone(),
+        tool_id: Some(started.tool_id().clone()),
+        alias: started.alias().to_owned(),
+        content: Vec::new(),
+        structured: None,
+        is_error: false,
+        error_code: None,
+        resource_refs: Vec::new(),
+        ui: None,
+        metadata: Map::new(),
+        duration_ms,
+        skipped: false,
+    };
+    match ended {
+        Ok(output) => {
+            result.content = output.content;
+            result.structured = output.structured;
+            result.resource_refs = output.resource_refs;
+            result.ui = output.ui;
+            result.metadata = output.metadata;
+            (result, output.changes)
+        }
+        Err(error) => {
+            result.content = vec![ContentPart::Text { text: error.message().to_owned() }];
+            result.structured = error.data().cloned();
+            result.is_error = true;
+            result.error_code = Some(error.code().clone());
+            if let Some(detail) = error.detail() {
+                result.metadata.insert("detail".to_owned(), json!(detail));
+            }
+            (result, Vec::new())
+        }
+    }
+}
+
+fn split(changes: Vec<Change>) -> (Vec<ArtifactVersion>, Vec<FileChange>) {
+    let mut artifacts = Vec::new();
+    let mut files = Vec::new();
+    for change in changes {
+        match change {
+            Change::Artifact(version) => artifacts.push(version),
+            Change::File(file) => files.push(file),
+        }
+    }
+    (artifacts, files)
+}

@@ -1,0 +1,144 @@
+//! A store whose appends fail after a number of commits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use haft_core::journal::{Batch, Committed, SealedRecord};
+use haft_core::ports::{
+    ArtifactRows, AuditFile, BlobRows, BoxFuture, JournalRows, Lease, NewSession, ProjectRow, ProjectRows,
+    RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp,
+};
+use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SessionId};
+
+pub struct FailingStore {
+    inner: Arc<dyn Store>,
+    left: AtomicU32,
+}
+
+impl FailingStore {
+    pub fn new(inner: Arc<dyn Store>, commits: u32) -> Self {
+        Self { inner, left: AtomicU32::new(commits) }
+    }
+}
+
+impl JournalRows for FailingStore {
+    fn append<'a>(&'a self, lease: &'a Lease, batch: Batch) -> BoxFuture<'a, Result<Committed, StoreError>> {
+        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if left.is_ok() {
+            return self.inner.append(lease, batch);
+        }
+        let full = StoreError::Unusable {
+            place: "the disk".into(),
+            reason: "it is full".into(),
+            next_step: "Make room".into(),
+        };
+        Box::pin(std::future::ready(Err(full)))
+    }
+
+    fn records<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        self.inner.records(run)
+    }
+
+    fn runs<'a>(&'a self, session: Option<&'a SessionId>) -> BoxFuture<'a, Result<Vec<RunRow>, StoreError>> {
+        self.inner.runs(session)
+    }
+
+    fn file<'a>(
+        &'a self,
+        run: &'a RunId,
+        path: &'a str,
+    ) -> BoxFuture<'a, Result<Option<AuditFile>, StoreError>> {
+        self.inner.file(run, path)
+    }
+
+    fn files<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<AuditFile>, StoreError>> {
+        self.inner.files(run)
+    }
+
+    fn redact<'a>(
+        &'a self,
+        lease: &'a Lease,
+        run: &'a RunId,
+        seq: u64,
+        reason: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<(), RedactionError>> {
+        self.inner.redact(lease, run, seq, reason, now)
+    }
+}
+
+impl SessionRows for FailingStore {
+    fn create_session<'a>(&'a self, session: &'a NewSession) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.create_session(session)
+    }
+
+    fn session<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionRow>, StoreError>> {
+        self.inner.session(id)
+    }
+
+    fn sessions(&self) -> BoxFuture<'_, Result<Vec<SessionRow>, StoreError>> {
+        self.inner.sessions()
+    }
+
+    fn lease<'a>(
+        &'a self,
+        session: &'a SessionId,
+        owner: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        self.inner.lease(session, owner, now)
+    }
+
+    fn renew<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.renew(lease, now)
+    }
+
+    fn release<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.release(lease)
+    }
+
+    fn delete_session<'a>(
+        &'a self,
+        lease: &'a Lease,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.delete_session(lease, now)
+    }
+}
+
+impl ArtifactRows for FailingStore {
+    fn artifacts<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<ArtifactVersion>, StoreError>> {
+        self.inner.artifacts(session)
+    }
+}
+
+impl BlobRows for FailingStore {
+    fn put_blob<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<Digest, StoreError>> {
+        self.inner.put_blob(bytes)
+    }
+
+    fn blob<'a>(&'a self, digest: &'a Digest) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
+        self.inner.blob(digest)
+    }
+}
+
+impl ProjectRows for FailingStore {
+    fn put_project<'a>(&'a self, project: &'a ProjectRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.put_project(project)
+    }
+
+    fn project<'a>(&'a self, id: &'a ProjectId) -> BoxFuture<'a, Result<Option<ProjectRow>, StoreError>> {
+        self.inner.project(id)
+    }
+
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectRow>, StoreError>> {
+        self.inner.projects()
+    }
+
+    fn remove_project<'a>(&'a self, id: &'a ProjectId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.inner.remove_project(id)
+    }
+}

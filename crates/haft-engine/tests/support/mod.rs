@@ -1,0 +1,306 @@
+//! A small world for the tests of the engine: tools of many kinds, a model that says what it is told, and a memory store.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    clippy::type_complexity,
+    reason = "helpers of tests"
+)]
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use haft_core::artifact::Artifacts;
+use haft_core::consent::{Ask, ConsentEnvironment};
+use haft_core::event::RunEvent;
+use haft_core::facts::{Injection, InjectionSource, Permission, Placement, ResultCap};
+use haft_core::path::{PreparedArguments, StartedCall};
+use haft_core::ports::{
+    BoxFuture, Cancel, Clock, FinishReason, Ids, Model, ModelError, ModelRequest, ModelTraits, ModelTurn,
+    Store, Timestamp, Tool, ToolContext, TurnSink,
+};
+use haft_core::result::Change;
+use haft_core::{
+    ArtifactVersion, Effect, ErrorCode, Payload, Profile, RequestedCall, RunId, Services, ToolDeclaration,
+    ToolError, ToolFacts, ToolId, ToolOutput, ToolRegistry,
+};
+use haft_engine::{Engine, EngineParts, EventSink, Session, SessionChoice};
+use haft_store::MemoryStore;
+
+mod failing;
+#[allow(unused_imports, reason = "each test file uses its own part")]
+pub use failing::FailingStore;
+use serde_json::{Value, json};
+
+/// A clock that goes one millisecond a look.
+#[derive(Default)]
+pub struct TestClock(AtomicU64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_000 + self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Ids in order.
+#[derive(Default)]
+pub struct TestIds(AtomicU64);
+
+impl Ids for TestIds {
+    fn fresh(&self) -> String {
+        format!("{:04}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// What the test tools did, in order.
+pub type Log = Arc<Mutex<Vec<String>>>;
+
+enum Kind {
+    Echo,
+    Yielding,
+    Long,
+    Fails,
+    Panics,
+    System,
+    Artifact,
+    StagesAndFails,
+    Endless,
+}
+
+struct TestTool {
+    declaration: ToolDeclaration,
+    kind: Kind,
+    log: Log,
+}
+
+impl Tool for TestTool {
+    fn declaration(&self) -> &ToolDeclaration {
+        &self.declaration
+    }
+
+    fn ask(&self, _: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
+        Ok(Ask::default())
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a StartedCall,
+        context: &'a dyn ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            self.log.lock().unwrap().push(format!(
+                "{} {}",
+                call.alias(),
+                call.arguments().text("text").unwrap_or("")
+            ));
+            let version = |content: String| ArtifactVersion {
+                id: "note".into(),
+                version: 1,
+                content_type: "text/plain".into(),
+                title: "Note".into(),
+                source: "model".into(),
+                content,
+            };
+            let artifacts = || context.services().get::<dyn Artifacts>().unwrap().clone();
+            match self.kind {
+                Kind::Echo => Ok(ToolOutput::of_value(call.arguments().value().clone())),
+                Kind::Yielding => {
+                    for _ in 0..3 {
+                        tokio::task::yield_now().await;
+                    }
+                    Ok("yielded".into())
+                }
+                Kind::Long => Ok("é"
+                    .repeat(call.arguments().get("size").and_then(Value::as_u64).unwrap_or(10) as usize)
+                    .into()),
+                Kind::Fails => {
+                    Err(ToolError::new(ErrorCode::new("test.failed"), "It did not work. Try the other door."))
+                }
+                Kind::Panics => panic!("boom"),
+                Kind::System => Err(ToolError::system(ErrorCode::new("test.broken"), "The disk is gone.")),
+                Kind::Artifact => {
+                    let one = version(call.arguments().text("text").unwrap_or("").to_owned());
+                    artifacts().stage(one.clone())?;
+                    Ok(ToolOutput::of_text("kept")
+                        .with_metadata("artifact_snapshot", one.snapshot())
+                        .with_change(Change::Artifact(one)))
+                }
+                Kind::StagesAndFails => {
+                    artifacts().stage(version("lost".into()))?;
+                    Err(ToolError::failed("no"))
+                }
+                Kind::Endless => {
+                    std::future::pending::<()>().await;
+                    Ok("never".into())
+                }
+            }
+        })
+    }
+}
+
+/// Everything that a test needs.
+pub struct World {
+    pub engine: Engine,
+    pub store: Arc<dyn Store>,
+    pub log: Log,
+    pub events: Arc<Events>,
+    pub profile: Profile,
+}
+
+/// Collected events.
+#[derive(Default)]
+pub struct Events(pub Mutex<Vec<RunEvent>>);
+
+impl EventSink for Events {
+    fn event(&self, event: &RunEvent) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::over(Arc::new(MemoryStore::new()))
+    }
+
+    pub fn over(store: Arc<dyn Store>) -> Self {
+        let log = Log::default();
+        let mut registry = ToolRegistry::default();
+        let mut allow = Vec::new();
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 13] = [
+            ("echo", Kind::Echo, |_| {}),
+            ("yielding", Kind::Yielding, |_| {}),
+            ("asks", Kind::Echo, |facts| facts.permission = Permission::Ask),
+            ("writes", Kind::Endless, |facts| facts.effect = Effect::Write),
+            ("deferred", Kind::Echo, |facts| facts.placement = Placement::DeferLast),
+            ("long", Kind::Long, |_| {}),
+            ("whole", Kind::Long, |facts| facts.result_cap = ResultCap::Unlimited),
+            ("fails", Kind::Fails, |_| {}),
+            ("panics", Kind::Panics, |_| {}),
+            ("system", Kind::System, |_| {}),
+            ("note", Kind::Artifact, |facts| facts.effect = Effect::Write),
+            ("stages", Kind::StagesAndFails, |_| {}),
+            ("project", Kind::Echo, |facts| {
+                facts.injections =
+                    vec![Injection { parameter: "project_id".into(), source: InjectionSource::ProjectId }];
+            }),
+        ];
+        for (name, kind, facts) in kinds {
+            let schema = json!({
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "size": {"type": "integer"}}
+            });
+            let id = ToolId::builtin(name);
+            let declaration =
+                ToolDeclaration::new(id.clone(), format!("Test tool {name}."), schema, Effect::Read)
+                    .unwrap()
+                    .with_facts(facts);
+            registry.register(Arc::new(TestTool { declaration, kind, log: log.clone() })).unwrap();
+            allow.push(id);
+        }
+        let mut profile = Profile::new("test");
+        profile.tools.allow = allow;
+        profile.prompt = "You test.".into();
+        let engine = Engine::new(EngineParts {
+            store: store.clone(),
+            clock: Arc::new(TestClock::default()),
+            ids: Arc::new(TestIds::default()),
+            registry: Arc::new(registry),
+            services: Services::default(),
+            owner: "test".into(),
+        });
+        Self { engine, store, log, events: Arc::new(Events::default()), profile }
+    }
+
+    pub async fn session(&self) -> Session {
+        self.reopen(SessionChoice::New).await
+    }
+
+    pub async fn reopen(&self, choice: SessionChoice) -> Session {
+        self.engine.open(choice, "test", None, ConsentEnvironment::default()).await.unwrap()
+    }
+
+    pub fn options(&self) -> haft_engine::RunOptions {
+        let mut options = haft_engine::RunOptions::new(Arc::new(self.profile.clone()), "test");
+        options.events = self.events.clone();
+        options
+    }
+
+    pub fn logged(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub async fn kinds(&self, run: &RunId) -> Vec<String> {
+        self.store.records(run).await.unwrap().into_iter().map(|record| record.kind).collect()
+    }
+
+    pub async fn payloads(&self, run: &RunId) -> Vec<Payload> {
+        let records = self.store.records(run).await.unwrap();
+        records
+            .iter()
+            .map(|record| Payload::read(&record.kind, record.payload.as_deref().unwrap()).unwrap())
+            .collect()
+    }
+
+    pub fn events_of(&self, kind: &str) -> Vec<RunEvent> {
+        self.events.0.lock().unwrap().iter().filter(|event| event.kind == kind).cloned().collect()
+    }
+}
+
+pub fn call(name: &str, arguments: Value) -> RequestedCall {
+    RequestedCall::call(name, arguments.as_object().cloned().unwrap_or_default())
+}
+
+/// A model that gives its turns one after another and keeps the requests.
+pub struct FakeModel {
+    turns: Mutex<VecDeque<Result<ModelTurn, ModelError>>>,
+    pub requests: Mutex<Vec<ModelRequest>>,
+    traits: ModelTraits,
+}
+
+pub fn says(text: &str, calls: Vec<RequestedCall>) -> Result<ModelTurn, ModelError> {
+    Ok(ModelTurn {
+        text: text.into(),
+        reasoning: String::new(),
+        calls,
+        raw: None,
+        finish_reason: FinishReason::Stop,
+        usage: None,
+        provider_metadata: None,
+    })
+}
+
+impl FakeModel {
+    pub fn new(turns: Vec<Result<ModelTurn, ModelError>>) -> Arc<Self> {
+        let traits = ModelTraits {
+            name: "fake".into(),
+            dialect: "native".into(),
+            images: false,
+            wraps_results: false,
+            provider_call_ids: false,
+        };
+        Arc::new(Self { turns: Mutex::new(turns.into()), requests: Mutex::default(), traits })
+    }
+}
+
+impl Model for FakeModel {
+    fn traits(&self) -> &ModelTraits {
+        &self.traits
+    }
+
+    fn turn<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn TurnSink,
+        _: &'a dyn Cancel,
+    ) -> BoxFuture<'a, Result<ModelTurn, ModelError>> {
+        Box::pin(async move {
+            self.requests.lock().unwrap().push(request.clone());
+            let turn = self.turns.lock().unwrap().pop_front();
+            let turn = turn.unwrap_or(Err(ModelError::ScriptExhausted { script: "fake".into() }))?;
+            sink.text(&turn.text);
+            Ok(turn)
+        })
+    }
+}
