@@ -196,7 +196,7 @@ async fn choices_are_said_in_the_servers_words() {
     assert!(body.get("tools").is_none() && body.get("tool_choice").is_none(), "{body}");
 }
 
-// PRV-04, CONFLICT-31
+// CONFLICT-31
 #[tokio::test]
 async fn earlier_calls_and_their_results_go_back_paired_inside_their_turn() {
     let ids =
@@ -389,6 +389,30 @@ proptest! {
         prop_assert_eq!(&turn.calls, &vec![call(Some("w1"), "Köln")]);
         prop_assert_eq!(turn.usage, Some(Usage { input_tokens: 3, output_tokens: 4 }));
         prop_assert_eq!((&heard.text, &heard.reasoning), (&turn.text, &turn.reasoning));
+    }
+
+    #[test]
+    fn foreign_bytes_end_in_a_turn_or_a_clear_error(
+        parts in proptest::collection::vec(
+            prop_oneof![
+                Just("data: ".to_owned()), Just("\n\n".to_owned()), Just("event: error\n".to_owned()),
+                Just(r#"{"choices": [{"delta": {"content": "x", "tool_calls": [{"index": 0}, 1]}}]}"#.to_owned()),
+                Just(r#"{"choices": [{"finish_reason": "stop"}, 7]}"#.to_owned()), Just(r#"{"choices": 3}"#.to_owned()),
+                Just(r#"{"error": null, "usage": {}}"#.to_owned()), Just("[DONE]".to_owned()), "\\PC{0,8}",
+            ],
+            0..10,
+        )
+    ) {
+        let turn = runtime().block_on(async {
+            let server = Server::start(vec![Reply::stream(&parts.concat())]).await;
+            ask(server.entry(), &request("Hi")).await.0
+        });
+        if let Err(error) = turn {
+            prop_assert!(
+                ["model.cut_off", "model.malformed_answer", "model.refused"].contains(&error.code()),
+                "{}", error
+            );
+        }
     }
 }
 
