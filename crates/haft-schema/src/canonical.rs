@@ -14,6 +14,10 @@
 //! In Python, once whole floats up to 2^53 are turned into `int`:
 //! `json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()`.
 
+mod serialize;
+
+pub use serialize::{NoJsonForm, serialize};
+
 use serde_json::{Map, Number, Value};
 
 use crate::Digest;

@@ -57,10 +57,10 @@ macro_rules! payloads {
                 match self { $(Self::$name(_) => $kind,)* }
             }
 
-            /// The payload as a JSON value.
-            pub fn to_value(&self) -> Result<Value, PayloadError> {
+            /// The canonical bytes that are stored and hashed.
+            pub fn to_bytes(&self) -> Result<Vec<u8>, PayloadError> {
                 match self {
-                    $(Self::$name(body) => serde_json::to_value(body),)*
+                    $(Self::$name(body) => canonical::serialize(body),)*
                 }
                 .map_err(|error| PayloadError { kind: self.kind().to_owned(), reason: error.to_string() })
             }
@@ -119,11 +119,6 @@ pub struct PayloadError {
 }
 
 impl Payload {
-    /// The canonical bytes that are stored and hashed.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, PayloadError> {
-        Ok(canonical::to_bytes(&self.to_value()?))
-    }
-
     /// The files that the record speaks of.
     pub fn files(&self) -> Vec<&FileRef> {
         match self {
