@@ -1,0 +1,187 @@
+//! `haft chat`: a conversation in the terminal; without one, each line of stdin is a message.
+
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
+
+use haft_core::ports::Model;
+use haft_engine::{Session, SessionChoice};
+
+use crate::commands::run::tell_end;
+use crate::compose::{Chosen, Workplace};
+use crate::exit::{Exit, Failure};
+use crate::local;
+use crate::models;
+use crate::setup::Setup;
+use crate::surroundings;
+use crate::terminal::editor::{Entered, LineEditor};
+use crate::terminal::screen::{Mode, Screen};
+
+const HELP: &str = "\
+/new    start a new session, without the messages, artifacts and yeses of this one
+/help   this help
+/quit   leave; Ctrl-D and twice Ctrl-C do the same
+While the model works, one Ctrl-C stops the running tool and two stop the run.
+Several lines can be pasted as one message.";
+
+/// Runs the command.
+pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
+    let workplace = Workplace::open(setup, "haft chat")?;
+    let mut chosen = workplace.choose().await?;
+    let interactive = surroundings::has_terminal() && !workplace.setup.globals.json;
+    let name = match workplace.setup.model_name(&chosen.profile) {
+        Some(name) => name,
+        None => offer_model(&workplace.setup, interactive).await?,
+    };
+    let model = models::build(&name, &workplace.setup, &chosen.profile)?;
+    let mut session = workplace.start(&chosen).await?;
+    let output = workplace.setup.output;
+    let profile = &chosen.profile.name;
+    output.note(&format!("model {name}, profile {profile}, session {}", session.id()));
+    let mut lines = if interactive {
+        output.note("Write a message and press Enter; /help tells more.");
+        Lines::Terminal(Box::new(LineEditor::new()))
+    } else {
+        Lines::Stdin
+    };
+    let mut exit = Exit::Done;
+    let mut said = 0u32;
+    loop {
+        let Some(line) = lines.next().await? else { break };
+        match line.trim() {
+            "" => {}
+            "/quit" | "/exit" => break,
+            "/help" => output.note(HELP),
+            "/new" => {
+                session.close().await?;
+                chosen.session = SessionChoice::New;
+                session = workplace.start(&chosen).await?;
+                output.note(&format!("session {}", session.id()));
+            }
+            command if interactive && command.starts_with('/') && !command.contains(char::is_whitespace) => {
+                output.note(&format!("there is no command `{command}`; /help lists them"));
+            }
+            _ => {
+                said += 1;
+                exit = worse(exit, speak(&workplace, &chosen, &session, &model, &name, line).await?);
+            }
+        }
+    }
+    let id = session.id().clone();
+    session.close().await?;
+    if !interactive {
+        let messages = if said == 1 { "1 message".to_owned() } else { format!("{said} messages") };
+        output
+            .note(&format!("answered {messages} in session {id}; `haft sessions show {id}` shows it again"));
+        return Ok(exit);
+    }
+    output.note(&format!("session {id} is kept; `haft chat --session {id}` goes on"));
+    Ok(Exit::Done)
+}
+
+/// One message and its run.
+async fn speak(
+    workplace: &Workplace,
+    chosen: &Chosen,
+    session: &Session,
+    model: &Arc<dyn Model>,
+    name: &str,
+    line: String,
+) -> Result<Exit, Failure> {
+    let json = workplace.setup.globals.json;
+    let mode = if json { Mode::Json } else { Mode::Conversation };
+    let screen = Arc::new(Screen::new(workplace.setup.output, mode));
+    let mut options = workplace.options(chosen, "chat");
+    options.model = Some(name.to_owned());
+    options.events = screen.clone();
+    let handle = session.prompt(line, model.clone(), options);
+    let ended = workplace.guard(handle, Some(&screen)).await?;
+    if let Some(failure) = screen.take_failure() {
+        return Err(failure);
+    }
+    Ok(tell_end(&workplace.setup, &ended))
+}
+
+/// The later failure counts, a success never takes one back.
+fn worse(before: Exit, now: Exit) -> Exit {
+    if now == Exit::Done { before } else { now }
+}
+
+/// Where lines come from.
+enum Lines {
+    Terminal(Box<LineEditor>),
+    Stdin,
+}
+
+impl Lines {
+    /// The next line; none at the end.
+    async fn next(&mut self) -> Result<Option<String>, Failure> {
+        match self {
+            Self::Terminal(editor) => tokio::task::block_in_place(|| edited(editor)),
+            Self::Stdin => {
+                let read = tokio::task::spawn_blocking(|| {
+                    let mut line = String::new();
+                    io::stdin().lock().read_line(&mut line).map(|length| (length > 0).then_some(line))
+                });
+                tokio::select! {
+                    read = read => match read {
+                        Ok(Ok(line)) => Ok(line.map(|line| line.trim_end_matches(['\r', '\n']).to_owned())),
+                        Ok(Err(error)) => Err(Failure::usage(format!("cannot read standard input: {error}"))),
+                        Err(error) => Err(Failure::failed(error)),
+                    },
+                    _ = tokio::signal::ctrl_c() => Err(Failure::cancelled()),
+                }
+            }
+        }
+    }
+}
+
+/// A line from the editor. One Ctrl-C clears the line, a second one right after it leaves.
+fn edited(editor: &mut LineEditor) -> Result<Option<String>, Failure> {
+    let mut pressed = false;
+    loop {
+        match editor.read().map_err(|error| Failure::failed(format!("cannot read the terminal: {error}")))? {
+            Entered::Line(line) => return Ok(Some(line)),
+            Entered::End => return Ok(None),
+            Entered::Interrupt if pressed => return Ok(None),
+            Entered::Interrupt => {
+                pressed = true;
+                drop(writeln!(io::stderr(), "(Ctrl-C again leaves)"));
+            }
+        }
+    }
+}
+
+/// No model is named: offers the demo and what is found on this machine.
+async fn offer_model(setup: &Setup, interactive: bool) -> Result<String, Failure> {
+    let found = local::models().await;
+    let output = setup.output;
+    output.note("No model is named.");
+    for (number, model) in (2..).zip(&found) {
+        output.note(&format!("  {number}  {model}"));
+    }
+    if !interactive {
+        output.note("Using demo, which is no language model. Name another one with `--model`.");
+        return Ok("demo".to_owned());
+    }
+    output.note("  1  demo, which is no language model and shows how calls work");
+    if found.is_empty() {
+        output.note(
+            "No model server was found on this machine. `--model` or `default_model` in haft.toml names one.",
+        );
+    }
+    output.note_raw("Which one? [1] ");
+    let mut line = String::new();
+    let length = tokio::task::block_in_place(|| io::stdin().lock().read_line(&mut line))
+        .map_err(|error| Failure::failed(format!("cannot read the terminal: {error}")))?;
+    if length == 0 {
+        return Err(Failure::cancelled());
+    }
+    match line.trim() {
+        "" | "1" => Ok("demo".to_owned()),
+        text => text
+            .parse::<usize>()
+            .ok()
+            .and_then(|number| found.get(number.checked_sub(2)?).cloned())
+            .ok_or_else(|| Failure::usage(format!("`{text}` is none of the numbers"))),
+    }
+}

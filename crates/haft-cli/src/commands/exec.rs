@@ -1,0 +1,53 @@
+//! `haft exec`: the calls in a model's text, run in order, their results in the same dialect.
+
+use haft_core::ToolResult;
+use haft_engine::dry_run;
+
+use crate::args::ExecArgs;
+use crate::calls;
+use crate::compose::Workplace;
+use crate::dialects::{self, Written};
+use crate::exit::{Exit, Failure};
+use crate::setup::Setup;
+use crate::surroundings;
+
+/// Runs the command.
+pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failure> {
+    let workplace = Workplace::open(setup, "haft exec")?;
+    let output = workplace.setup.output;
+    let json = workplace.setup.globals.json;
+    let chosen = workplace.choose().await?;
+    if surroundings::stdin_is_terminal() {
+        output.note("reading a model's text; end it with Ctrl-D");
+    }
+    let text = surroundings::standard_input()?;
+    let Written { dialect, calls: requested } =
+        dialects::read(&arguments.dialect, &text, &chosen.tools, workplace.setup.tags(&chosen.profile))?;
+    if requested.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let mut options = workplace.options(&chosen, "exec");
+    options.model = workplace.setup.model_name(&chosen.profile);
+    if arguments.dry_run {
+        let calls = dry_run(&workplace.engine, requested, &options, &chosen.grants, &chosen.environment)
+            .map_err(Failure::usage)?;
+        return calls::print_dry(output, json, &calls, &chosen.tools);
+    }
+    let session = workplace.start(&chosen).await?;
+    let handle = session.calls(requested, options);
+    workplace.tell_ids(&session, handle.run());
+    let outcomes = workplace.guard(handle, None).await?;
+    let id = session.id().clone();
+    session.close().await?;
+    for outcome in &outcomes {
+        if json {
+            output.json(&calls::as_json(outcome, &id))?;
+        } else {
+            let result: &ToolResult = &outcome.result;
+            let wire_id = outcome.wire_id.clone();
+            let text = dialects::write_result(dialect, result, wire_id, chosen.profile.renderer);
+            output.foreign_line(&text)?;
+        }
+    }
+    Ok(calls::exit_of(calls::error_codes(&outcomes)))
+}

@@ -1,0 +1,128 @@
+//! `haft run`: one prompt, worked on until it is done.
+
+use std::sync::Arc;
+
+use haft_core::journal::RunStatus;
+use haft_core::message::Message;
+use haft_core::ports::{Model, ModelRequest, NeverCancelled, TurnSink};
+use haft_core::profile::ExecutionMode;
+use haft_core::{ToolChoice, ToolTurnContract, turn};
+use haft_engine::{RunOutcome, conversation, dry_run};
+
+use crate::args::RunArgs;
+use crate::calls;
+use crate::compose::{Chosen, Workplace};
+use crate::exit::{Exit, Failure};
+use crate::models;
+use crate::setup::Setup;
+use crate::surroundings;
+use crate::terminal::screen::{Mode, Screen};
+
+/// Runs the command.
+pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failure> {
+    let workplace = Workplace::open(setup, "haft run")?;
+    let chosen = workplace.choose().await?;
+    let name = workplace.setup.model_name(&chosen.profile).ok_or_else(no_model)?;
+    let model = models::build(&name, &workplace.setup, &chosen.profile)?;
+    let prompt = match arguments.prompt.as_str() {
+        "-" => surroundings::standard_input()?,
+        text => text.to_owned(),
+    };
+    if arguments.dry_run {
+        return dry(&workplace, &chosen, model, prompt, arguments.no_tools).await;
+    }
+    let output = workplace.setup.output;
+    let json = workplace.setup.globals.json;
+    let screen = Arc::new(Screen::new(output, if json { Mode::Json } else { Mode::Calls }));
+    let session = workplace.start(&chosen).await?;
+    let mut options = workplace.options(&chosen, "run");
+    options.model = Some(name);
+    options.no_tools = arguments.no_tools;
+    options.events = screen.clone();
+    let handle = session.prompt(prompt, model, options);
+    workplace.tell_ids(&session, handle.run());
+    let ended = workplace.guard(handle, Some(&screen)).await?;
+    session.close().await?;
+    if let Some(failure) = screen.take_failure() {
+        return Err(failure);
+    }
+    if !json && !ended.text.is_empty() {
+        output.foreign_line(&ended.text)?;
+    }
+    Ok(tell_end(&workplace.setup, &ended))
+}
+
+/// Says on stderr how a run ended, if it did not simply complete, and gives its exit code.
+pub(crate) fn tell_end(setup: &Setup, ended: &RunOutcome) -> Exit {
+    let message = ended.message.as_deref().unwrap_or("no reason is known");
+    match ended.status {
+        RunStatus::Completed => Exit::Done,
+        RunStatus::PartialSuccess => {
+            setup.output.warn(&format!("the run was a partial success: {message}"));
+            Exit::Done
+        }
+        RunStatus::Failed => {
+            setup.output.error(message, None);
+            Exit::Failed
+        }
+        RunStatus::Cancelled => {
+            setup.output.note("cancelled");
+            Exit::Cancelled
+        }
+    }
+}
+
+fn no_model() -> Failure {
+    Failure::usage("no model is named").hint(
+        "Name one with `--model`, for example `--model demo` or `--model http://127.0.0.1:11434/v1#NAME`,\n  \
+         or set `default_model` in haft.toml. `haft doctor` looks for model servers on this machine.",
+    )
+}
+
+/// Asks the model once and shows what would run.
+async fn dry(
+    workplace: &Workplace,
+    chosen: &Chosen,
+    model: Arc<dyn Model>,
+    prompt: String,
+    no_tools: bool,
+) -> Result<Exit, Failure> {
+    let mut messages = match workplace.engine.find(&chosen.session).await? {
+        Some(row) => conversation(workplace.store.as_ref(), &row.id).await?,
+        None => Vec::new(),
+    };
+    messages.push(Message::User(prompt));
+    let contract = ToolTurnContract::all(&chosen.tools);
+    let request = ModelRequest {
+        system: chosen.profile.prompt.clone(),
+        messages,
+        tools: turn::model_tools(&chosen.tools, &contract),
+        choice: if no_tools { ToolChoice::None } else { ToolChoice::Auto },
+        serial: match chosen.profile.execution {
+            ExecutionMode::Serial => true,
+        },
+        max_tokens: chosen.profile.max_tokens,
+        temperature: chosen.profile.temperature,
+        seed: None,
+    };
+    let answer = model.turn(&request, &mut Unheard, &NeverCancelled).await.map_err(Failure::failed)?;
+    let output = workplace.setup.output;
+    let json = workplace.setup.globals.json;
+    if !json && !answer.text.is_empty() {
+        output.foreign_line(&answer.text)?;
+    }
+    let mut options = workplace.options(chosen, "run");
+    options.model = Some(model.traits().name.clone());
+    let calls = dry_run(&workplace.engine, answer.calls, &options, &chosen.grants, &chosen.environment)
+        .map_err(Failure::usage)?;
+    calls::print_dry(output, json, &calls, &chosen.tools)
+}
+
+/// Nobody watches a dry run.
+struct Unheard;
+
+impl TurnSink for Unheard {
+    fn text(&mut self, _delta: &str) {}
+    fn reasoning(&mut self, _delta: &str) {}
+    fn restarted(&mut self, _reason: &str) {}
+}

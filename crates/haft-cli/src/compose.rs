@@ -1,0 +1,263 @@
+//! Puts store, engine, tools and surfaces together: the composition root of the binary.
+//!
+//! [`Workplace`] is what the commands that run or read something share; [`Chosen`] is what a run needs: session, profile,
+//! project and the yeses given in advance.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft::system::{SystemClock, SystemIds};
+use haft_core::consent::ConsentEnvironment;
+use haft_core::ports::{Clock, ProjectRows, SessionRow};
+use haft_core::{
+    CompiledTools, Grant, Lifetime, Profile, ProjectId, RunId, Scope, Services, SessionId, Timestamp,
+};
+use haft_engine::{Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice};
+use haft_store::SqliteStore;
+use tokio::sync::Notify;
+
+use crate::exit::Failure;
+use crate::setup::Setup;
+use crate::surroundings;
+use crate::terminal::screen::Screen;
+use crate::terminal::surface::TerminalSurface;
+use crate::toolset;
+
+/// Store and engine over the home.
+pub(crate) struct Workplace {
+    /// Home, configuration, tools.
+    pub(crate) setup: Setup,
+    /// What lasts.
+    pub(crate) store: Arc<SqliteStore>,
+    /// What runs.
+    pub(crate) engine: Engine,
+    /// The clock.
+    pub(crate) clock: Arc<SystemClock>,
+    /// Told of a Ctrl-C that a question swallowed.
+    pub(crate) interrupted: Arc<Notify>,
+}
+
+/// What a run is made of.
+pub(crate) struct Chosen {
+    /// Which session.
+    pub(crate) session: SessionChoice,
+    /// The profile, as it is named again.
+    pub(crate) profile_name: String,
+    /// The profile.
+    pub(crate) profile: Arc<Profile>,
+    /// Its tools, as the run's snapshot will have them.
+    pub(crate) tools: CompiledTools,
+    /// The project.
+    pub(crate) environment: ConsentEnvironment,
+    /// What `--allow` says.
+    pub(crate) grants: Vec<Grant>,
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match &error {
+            EngineError::NoSession(_)
+            | EngineError::Deleted(_)
+            | EngineError::NoLastSession
+            | EngineError::Compile(_) => Self::usage(error),
+            EngineError::Store(store) => store.clone().into(),
+            EngineError::Payload(_)
+            | EngineError::NotCommitted(_)
+            | EngineError::Identity(_)
+            | EngineError::System { .. }
+            | EngineError::Died(_) => Self::failed(error),
+        }
+    }
+}
+
+impl From<haft_core::ports::StoreError> for Failure {
+    fn from(error: haft_core::ports::StoreError) -> Self {
+        use haft_core::ports::StoreError;
+        match &error {
+            StoreError::Unusable { .. } | StoreError::TooNew { .. } | StoreError::Missing { .. } => {
+                Self::usage(error)
+            }
+            StoreError::Leased { .. }
+            | StoreError::LeaseLost { .. }
+            | StoreError::Exists { .. }
+            | StoreError::Damaged { .. } => Self::failed(error),
+        }
+    }
+}
+
+impl Workplace {
+    /// Opens the store in the home, and the terminal as the place for questions if a person is there. `command` names this process to others: `haft chat`.
+    pub(crate) fn open(setup: Setup, command: &str) -> Result<Self, Failure> {
+        let clock = Arc::new(SystemClock);
+        let ids = Arc::new(SystemIds::new().map_err(Failure::failed)?);
+        let store = Arc::new(SqliteStore::open(setup.home.root(), clock.now())?);
+        let services = Services::default();
+        let engine = Engine::new(EngineParts {
+            store: store.clone(),
+            clock: clock.clone(),
+            ids,
+            registry: Arc::new(setup.registry.clone()),
+            services,
+            owner: format!("process {} ({command})", std::process::id()),
+        });
+        let interrupted = Arc::new(Notify::new());
+        if surroundings::has_terminal() && !setup.globals.json {
+            TerminalSurface::attach(engine.consent(), setup.output, interrupted.clone());
+        }
+        Ok(Self { setup, store, engine, clock, interrupted })
+    }
+
+    /// The session that `--session` means.
+    pub(crate) fn session_choice(&self) -> SessionChoice {
+        match self.setup.globals.session.as_deref() {
+            None => SessionChoice::New,
+            Some(text) => named_session(text),
+        }
+    }
+
+    /// The stored session that `text` means: an id or `last`.
+    pub(crate) async fn stored_session(&self, text: &str) -> Result<SessionRow, Failure> {
+        let row = self.engine.find(&named_session(text)).await?;
+        row.ok_or_else(|| Failure::usage(format!("there is no session `{text}`")))
+    }
+
+    /// Session, profile, project and yeses, as the contract chooses them.
+    pub(crate) async fn choose(&self) -> Result<Chosen, Failure> {
+        let session = self.session_choice();
+        let row = self.engine.find(&session).await?;
+        let (name, loaded) = self.setup.profile(row.as_ref().map(|row| row.profile.as_str()))?;
+        let tools = self.setup.compile(&loaded)?;
+        let named = self.setup.globals.project.as_deref().map(ProjectId::from);
+        let project = named.or_else(|| row.and_then(|row| row.project));
+        let project_folder = match &project {
+            Some(id) => self.project_folder(id).await?,
+            None => None,
+        };
+        let grants = self.grants(&tools, &loaded.profile, project_folder.as_deref())?;
+        Ok(Chosen {
+            session,
+            profile_name: name.text(),
+            profile: Arc::new(loaded.profile),
+            tools,
+            environment: ConsentEnvironment { project, project_folder },
+            grants,
+        })
+    }
+
+    /// Opens the session with its grants.
+    pub(crate) async fn start(&self, chosen: &Chosen) -> Result<Session, Failure> {
+        let project = chosen.environment.project.clone();
+        let environment = chosen.environment.clone();
+        let session =
+            self.engine.open(chosen.session.clone(), &chosen.profile_name, project, environment).await?;
+        for grant in &chosen.grants {
+            session.grant(grant.clone());
+        }
+        for recovered in session.recovered() {
+            self.setup.output.warn(&recovered_text(recovered));
+        }
+        Ok(session)
+    }
+
+    /// The options that all runs of this start share.
+    pub(crate) fn options(&self, chosen: &Chosen, surface: &str) -> RunOptions {
+        let mut options = RunOptions::new(chosen.profile.clone(), surface);
+        options.yes = self.setup.globals.yes;
+        options
+    }
+
+    /// Waits for a run. A Ctrl-C stops its tool, a second one the run; so does a reader of stdout that went away.
+    pub(crate) async fn guard<T: Send + 'static>(
+        &self,
+        handle: RunHandle<T>,
+        screen: Option<&Screen>,
+    ) -> Result<T, Failure> {
+        let interrupt = handle.stopper();
+        let mut ended = std::pin::pin!(handle.wait());
+        let nobody_reads = async {
+            match screen {
+                Some(screen) => screen.stopped().await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut nobody_reads = std::pin::pin!(nobody_reads);
+        let mut reading = true;
+        loop {
+            tokio::select! {
+                ended = &mut ended => return Ok(ended?),
+                pressed = tokio::signal::ctrl_c() => {
+                    pressed.map_err(|error| Failure::failed(format!("Ctrl-C cannot be watched: {error}")))?;
+                    interrupt();
+                }
+                () = self.interrupted.notified() => interrupt(),
+                () = &mut nobody_reads, if reading => {
+                    reading = false;
+                    interrupt();
+                    interrupt();
+                }
+            }
+        }
+    }
+
+    /// Tells which session and run this is.
+    pub(crate) fn tell_ids(&self, session: &Session, run: &RunId) {
+        self.setup.output.note(&format!("session {}, run {run}", session.id()));
+    }
+
+    async fn project_folder(&self, id: &ProjectId) -> Result<Option<String>, Failure> {
+        let Some(row) = self.store.project(id).await? else {
+            self.setup
+                .output
+                .warn(&format!("there is no project `{id}`; `haft project add FOLDER --id {id}` makes one"));
+            return Ok(None);
+        };
+        Ok(Some(row.path))
+    }
+
+    fn grants(
+        &self,
+        tools: &CompiledTools,
+        profile: &Profile,
+        project_folder: Option<&str>,
+    ) -> Result<Vec<Grant>, Failure> {
+        let grant = |allow: &crate::args::Allow| {
+            let tool = toolset::find(tools, &self.setup.registry, &allow.tool, &profile.name)
+                .map_err(|failure| failure.at("--allow"))?;
+            let scope = match &allow.scope {
+                Scope::Path(path) => Scope::Path(real(path, project_folder)?),
+                Scope::File(path) => Scope::File(real(path, project_folder)?),
+                other @ (Scope::Tool | Scope::Host(_) | Scope::Command(_)) => other.clone(),
+            };
+            // The flag holds for the whole process, whatever the session's id will be.
+            let lifetime = Lifetime::Until(Timestamp(u64::MAX));
+            Ok(Grant { tool: tool.id().clone(), scope, lifetime, granted_by: "--allow".to_owned() })
+        };
+        self.setup.globals.allow.iter().map(grant).collect()
+    }
+}
+
+/// A path as tools name it: absolute, links resolved. A relative one starts from the project's folder, if there is one.
+fn real(path: &str, project_folder: Option<&str>) -> Result<String, Failure> {
+    let path = Path::new(path);
+    let path = match project_folder {
+        Some(folder) if path.is_relative() => Path::new(folder).join(path),
+        _ => surroundings::absolute(path)?,
+    };
+    Ok(surroundings::resolved(&path).display().to_string())
+}
+
+fn named_session(text: &str) -> SessionChoice {
+    if text == "last" { SessionChoice::Last } else { SessionChoice::Id(SessionId::from(text)) }
+}
+
+fn recovered_text(recovered: &haft_engine::Recovered) -> String {
+    let run = &recovered.run;
+    if recovered.unknown.is_empty() {
+        format!("the run {run} had been cut off; it is closed now, and nothing of it runs again")
+    } else {
+        let names = recovered.unknown.join(", ");
+        format!(
+            "the run {run} had been cut off while it ran {names}: look whether that happened; nothing of it runs again"
+        )
+    }
+}

@@ -1,0 +1,201 @@
+//! Calls in a text and results as text: the bridge between the dialects and the neutral calls of the path.
+//!
+//! Text dialects live in `haft-dialect`; `native` here is one assistant message in OpenAI's JSON form.
+
+use std::sync::Arc;
+
+use haft_core::profile::ExecutionMode;
+use haft_core::render::Renderer;
+use haft_core::{CompiledTools, ModelTool, RequestedCall, ToolResult, WireId};
+use haft_dialect::artifact_xml::{self, ToolInfo};
+use haft_dialect::{Attempt, DeclaredTool, Dialect, FinishReason, Parsed, ParserOptions, Tags, ToolSet};
+use serde_json::{Map, Value, json};
+
+use crate::exit::Failure;
+
+/// The name of the dialect that is a provider's own JSON.
+pub(crate) const NATIVE: &str = "native";
+
+/// A dialect in which results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spoken {
+    /// OpenAI's JSON.
+    Native,
+    /// ArtifactFlow's XML.
+    ArtifactXml,
+}
+
+/// What stands in a model's text.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// The dialect that was found.
+    pub(crate) dialect: Spoken,
+    /// Its calls, malformed ones included, in order.
+    pub(crate) calls: Vec<RequestedCall>,
+}
+
+/// Reads the calls of `text` for the tools of a snapshot.
+pub(crate) fn read(dialect: &str, text: &str, tools: &CompiledTools, tags: Tags) -> Result<Written, Failure> {
+    if dialect == NATIVE {
+        return Ok(Written { dialect: Spoken::Native, calls: native(text)? });
+    }
+    let dialect = text_dialect(dialect)?;
+    let declared = tools.tools().iter().map(|tool| DeclaredTool {
+        name: tool.binding().alias.clone(),
+        schema: tool.binding().descriptor.input_schema.clone(),
+    });
+    let tools = Arc::new(ToolSet::new(declared));
+    let parsed = haft_dialect::parse(text, dialect, tools, &ParserOptions { tags }, FinishReason::Stop);
+    Ok(Written { dialect: Spoken::ArtifactXml, calls: requested(parsed, text) })
+}
+
+/// The text dialect of that name.
+pub(crate) fn text_dialect(name: &str) -> Result<Dialect, Failure> {
+    name.parse::<Dialect>().map_err(|unknown| {
+        Failure::usage(format!("there is no dialect `{name}`"))
+            .hint(format!("The dialects are {} and, where calls are run, {NATIVE}.", unknown.known))
+    })
+}
+
+fn requested(parsed: Parsed, text: &str) -> Vec<RequestedCall> {
+    let mut calls: Vec<_> = parsed.calls.into_iter().map(Some).collect();
+    let mut malformed: Vec<_> = parsed.malformed.into_iter().map(Some).collect();
+    let attempts = parsed.order.into_iter().filter_map(|attempt| match attempt {
+        Attempt::Call(at) => calls.get_mut(at).and_then(Option::take).map(|call| RequestedCall::Call {
+            name: call.name,
+            arguments: call.arguments,
+            wire_id: call.id.map(WireId::new),
+            provider_metadata: None,
+            repairs: call.repairs.iter().map(|repair| repair.name().to_owned()).collect(),
+        }),
+        Attempt::Malformed(at) => {
+            malformed.get_mut(at).and_then(Option::take).map(|bad| RequestedCall::Malformed {
+                name: bad.name,
+                reason: format!("{} {}", sentence(&bad.reason), bad.hint).trim_end().to_owned(),
+                raw: text.get(bad.span.start..bad.span.end).unwrap_or_default().to_owned(),
+                wire_id: None,
+            })
+        }
+    });
+    attempts.collect()
+}
+
+/// With a capital at its beginning and a full stop at its end.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{}{}{end}", first.to_uppercase(), letters.as_str())
+}
+
+/// The calls of one assistant message: `{"role": "assistant", "tool_calls": [{"id", "function": {"name", "arguments"}}]}`.
+fn native(text: &str) -> Result<Vec<RequestedCall>, Failure> {
+    let fail = |what: String| {
+        Failure::usage(format!("stdin holds no assistant message: {what}"))
+            .hint("Write {\"role\":\"assistant\",\"tool_calls\":[{\"id\":…,\"function\":{\"name\":…,\"arguments\":\"{…}\"}}]}.")
+    };
+    let message: Value = serde_json::from_str(text).map_err(|error| fail(error.to_string()))?;
+    let Value::Object(message) = message else { return Err(fail("it is no JSON object".to_owned())) };
+    match message.get("tool_calls") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(calls)) => Ok(calls.iter().map(native_call).collect()),
+        Some(_) => Err(fail("`tool_calls` is no array".to_owned())),
+    }
+}
+
+fn native_call(call: &Value) -> RequestedCall {
+    let wire_id = call.get("id").and_then(Value::as_str).map(WireId::from);
+    let function = call.get("function");
+    let name = function.and_then(|function| function.get("name")).and_then(Value::as_str).map(str::to_owned);
+    let malformed = |name: Option<String>, reason: String| RequestedCall::Malformed {
+        name,
+        reason,
+        raw: call.to_string(),
+        wire_id: wire_id.clone(),
+    };
+    let Some(name) = name else {
+        return malformed(None, "The call has no `function.name`. Name the tool.".to_owned());
+    };
+    let arguments = match function.and_then(|function| function.get("arguments")) {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(map)) => Ok(map.clone()),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(Map::new()),
+        Some(Value::String(text)) => match haft_schema::json::read(text, None) {
+            Ok(Value::Object(map)) => Ok(map),
+            Ok(_) => Err("they are another JSON value".to_owned()),
+            Err(error) => Err(error.to_string()),
+        },
+        Some(_) => Err("they are another JSON value".to_owned()),
+    };
+    match arguments {
+        Ok(arguments) => {
+            RequestedCall::Call { name, arguments, wire_id, provider_metadata: None, repairs: Vec::new() }
+        }
+        Err(reason) => malformed(
+            Some(name),
+            format!("The arguments are no JSON object: {reason}. Write one JSON object."),
+        ),
+    }
+}
+
+/// A result in the form of `dialect`; under `native` its content is made by the profile's renderer.
+pub(crate) fn write_result(
+    dialect: Spoken,
+    result: &ToolResult,
+    wire_id: Option<WireId>,
+    renderer: Renderer,
+) -> String {
+    let name = if result.alias.is_empty() { "unknown" } else { &result.alias };
+    let xml = || artifact_xml::write_result(name, !result.is_error, &result.text());
+    match dialect {
+        Spoken::ArtifactXml => xml(),
+        Spoken::Native => {
+            let id = wire_id.clone().map_or_else(|| result.call_id.to_string(), |id| id.to_string());
+            let content = match renderer {
+                Renderer::Xml => xml(),
+                Renderer::Json | Renderer::Markdown | Renderer::Plain => {
+                    haft_engine::result_message(result, wire_id, renderer).body
+                }
+            };
+            json!({"role": "tool", "tool_call_id": id, "content": content}).to_string()
+        }
+    }
+}
+
+/// The tools as a model of `dialect` reads them.
+pub(crate) fn tool_prompt(
+    dialect: &str,
+    tools: &[ModelTool],
+    mode: ExecutionMode,
+    tags: &Tags,
+) -> Result<String, Failure> {
+    if dialect == NATIVE {
+        let functions: Vec<Value> = tools
+            .iter()
+            .map(|tool| {
+                json!({"type": "function", "function": {
+                    "name": tool.alias, "description": tool.description,
+                    "parameters": tool.input_schema.as_value(),
+                }})
+            })
+            .collect();
+        return Ok(serde_json::to_string_pretty(&functions).unwrap_or_default());
+    }
+    let infos: Vec<ToolInfo<'_>> = tools
+        .iter()
+        .map(|tool| ToolInfo {
+            name: &tool.alias,
+            description: &tool.description,
+            schema: &tool.input_schema,
+            example: tool.example.as_ref(),
+        })
+        .collect();
+    let mode = match mode {
+        ExecutionMode::Serial => artifact_xml::ExecutionMode::Serial,
+    };
+    match text_dialect(dialect)? {
+        Dialect::Auto => Err(Failure::usage("`auto` only reads; it has no prompt of its own")
+            .hint("Name `native` or a text dialect.")),
+        Dialect::ArtifactXml => Ok(artifact_xml::instructions(&infos, mode, tags)),
+    }
+}

@@ -1,0 +1,149 @@
+//! From `--model`, a profile or the configuration to a model: which one, and what it needs from files and environment.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_core::Profile;
+use haft_core::nearest::nearest;
+use haft_core::ports::Model;
+use haft_dialect::Tags;
+use haft_models::{Demo, ModelName, Scripted, Secret};
+
+use crate::config::{CallIds, Config, ModelEntry};
+use crate::exit::Failure;
+use crate::setup::Setup;
+use crate::surroundings;
+
+/// The environment variable that holds the key of OpenAI's own service.
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
+impl Setup {
+    /// The name of the model: `--model`, else the profile's, else `default_model`.
+    pub(crate) fn model_name(&self, profile: &Profile) -> Option<String> {
+        let flag = self.globals.model.clone();
+        flag.or_else(|| profile.model.clone()).or_else(|| self.loaded.config.default_model.clone())
+    }
+
+    /// The entry of the configuration that the model's name means, if it means one.
+    pub(crate) fn model_entry(&self, profile: &Profile) -> Option<&ModelEntry> {
+        self.loaded.config.models.get(&self.model_name(profile)?)
+    }
+
+    /// The tags in which calls of a text dialect are written for the model that holds.
+    pub(crate) fn tags(&self, profile: &Profile) -> Tags {
+        let tag = self.model_entry(profile).and_then(|entry| entry.tag.clone());
+        tag.map_or_else(Tags::default, |call| Tags { call })
+    }
+}
+
+/// Makes the model called `name`. Nothing is sent yet.
+pub(crate) fn build(name: &str, setup: &Setup, profile: &Profile) -> Result<Arc<dyn Model>, Failure> {
+    let config = &setup.loaded.config;
+    let name = ModelName::parse(name).map_err(Failure::usage)?;
+    let dialect = profile.dialect.as_deref();
+    match &name {
+        ModelName::Demo => Ok(Arc::new(Demo::new())),
+        ModelName::Scripted(file) => {
+            let text = surroundings::text(Path::new(file))
+                .map_err(|reason| Failure::usage(format!("the script `{file}` cannot be read: {reason}")))?;
+            Ok(Arc::new(Scripted::from_jsonl(file, &text).map_err(Failure::usage)?))
+        }
+        ModelName::Entry(entry_name) => {
+            let entry = entry(entry_name, config)?;
+            connect(of_entry(entry_name, entry, key_of(entry_name, entry)?)?, dialect)
+        }
+        ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
+            connect(of_name(&name, None)?, dialect)
+        }
+    }
+}
+
+/// Checks that `name` means a model that can be made, without making it.
+pub(crate) fn check_name(name: &str, config: &Config) -> Result<(), Failure> {
+    match ModelName::parse(name).map_err(Failure::usage)? {
+        ModelName::Entry(name) => entry(&name, config).map(|_| ()),
+        name @ (ModelName::Anthropic(_) | ModelName::Gemini(_)) => of_name(&name, None).map(|_| ()),
+        ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Scripted(_) | ModelName::Demo => Ok(()),
+    }
+}
+
+/// Checks that the address and the dialect of an entry can be used; its key is not looked at.
+pub(crate) fn check_entry(name: &str, entry: &ModelEntry) -> Result<(), Failure> {
+    let parsed = ModelName::parse(&entry.url).map_err(Failure::usage)?;
+    match parsed {
+        ModelName::OpenAi(_) | ModelName::Address { .. } => {
+            connect(of_entry(name, entry, Some(Secret::new("none")))?, None).map(|_| ())
+        }
+        ModelName::Anthropic(_) | ModelName::Gemini(_) => of_name(&parsed, None).map(|_| ()),
+        ModelName::Scripted(_) | ModelName::Demo | ModelName::Entry(_) => Err(no_address(&entry.url)),
+    }
+}
+
+fn entry<'a>(name: &str, config: &'a Config) -> Result<&'a ModelEntry, Failure> {
+    config.models.get(name).ok_or_else(|| {
+        let names = || config.models.keys().map(String::as_str).chain(["demo"]);
+        let near = nearest(name, names(), 5);
+        let failure = Failure::usage(format!("there is no model `{name}`"));
+        if near.is_empty() {
+            failure.hint(
+                "Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or add [models.NAME] to haft.toml.",
+            )
+        } else {
+            failure.hint(format!("Did you mean {}?", near.join(", ")))
+        }
+    })
+}
+
+fn of_name(name: &ModelName, key: Option<Secret>) -> Result<haft_models::ModelEntry, Failure> {
+    let key = match name {
+        ModelName::OpenAi(_) => key.or_else(|| surroundings::variable(OPENAI_KEY).map(Secret::new)),
+        _ => key,
+    };
+    let entry = haft_models::ModelEntry::of_name(name, key).map_err(Failure::usage)?;
+    entry.ok_or_else(|| no_address(&name.to_string()))
+}
+
+fn no_address(text: &str) -> Failure {
+    Failure::usage(format!("`{text}` is no address of a model"))
+        .hint("Write `url = \"http://host:port/v1#NAME\"` or `url = \"openai:NAME\"`.")
+}
+
+/// The key of an entry, where it names a variable that holds one.
+fn key_of(name: &str, entry: &ModelEntry) -> Result<Option<Secret>, Failure> {
+    let Some(variable) = &entry.key_env else { return Ok(None) };
+    let value = surroundings::variable(variable).ok_or_else(|| {
+        Failure::usage(format!(
+            "haft.toml, `models.{name}`: the environment variable {variable} of `key_env` is not set"
+        ))
+        .hint(format!("Set {variable} to the key of the model, or take `key_env` out."))
+    })?;
+    Ok(Some(Secret::new(value)))
+}
+
+fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_models::ModelEntry, Failure> {
+    let place = |failure: Failure| failure.at(format!("haft.toml, `models.{name}`"));
+    let address = ModelName::parse(&entry.url).map_err(|error| place(Failure::usage(error)))?;
+    let mut made = of_name(&address, key).map_err(place)?;
+    made.name = name.to_owned();
+    made.tag = entry.tag.clone();
+    made.images = entry.images;
+    made.temperature = entry.temperature;
+    made.seed = entry.seed;
+    made.max_tokens = entry.max_tokens;
+    made.call_ids = match entry.call_ids {
+        CallIds::Host => haft_models::CallIds::Host,
+        CallIds::Provider => haft_models::CallIds::Provider,
+    };
+    if let Some(dialect) = &entry.dialect {
+        made.dialect = dialect.clone();
+    }
+    Ok(made)
+}
+
+/// The profile's dialect beats the entry's.
+fn connect(mut entry: haft_models::ModelEntry, dialect: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+    if let Some(dialect) = dialect {
+        entry.dialect = dialect.to_owned();
+    }
+    haft_models::connect(entry).map_err(Failure::usage)
+}

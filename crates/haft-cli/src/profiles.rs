@@ -1,0 +1,70 @@
+//! Profiles as people write them: Markdown files with YAML front matter, and the presets that Haft brings.
+//!
+//! [`front`] reads one file, [`layers`] lays a file over what it extends, [`sources`] finds files and presets, and
+//! [`write`] writes a profile in the same form. The result is a plain [`Profile`](haft_core::Profile).
+
+mod front;
+mod layers;
+mod sources;
+mod write;
+
+use haft_core::{Profile, ToolRegistry};
+
+use crate::config::Config;
+use crate::document::FileError;
+use crate::home::Home;
+
+pub(crate) use sources::{ProfileName, ProfileSource, all_names, find};
+pub(crate) use write::as_file;
+
+/// A profile, resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadedProfile {
+    /// What it means.
+    pub(crate) profile: Profile,
+    /// Where it was read from, and what that extends, in this order.
+    pub(crate) chain: Vec<String>,
+}
+
+/// Why a profile cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProfileError {
+    /// Nobody knows it.
+    #[error("there is no profile `{name}`{}", did_you_mean(.suggestions))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The nearest ones.
+        suggestions: Vec<String>,
+    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn did_you_mean(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+}
+
+/// Finds, reads and resolves the profile `name`; what it leaves open comes from `config`, else from the defaults.
+pub(crate) fn load(
+    name: &ProfileName,
+    home: &Home,
+    config: &Config,
+    registry: &ToolRegistry,
+) -> Result<LoadedProfile, ProfileError> {
+    let source = find(name, home)?;
+    load_source(source, home, config, registry)
+}
+
+/// As [`load`], for a source that was found already.
+pub(crate) fn load_source(
+    source: ProfileSource,
+    home: &Home,
+    config: &Config,
+    registry: &ToolRegistry,
+) -> Result<LoadedProfile, ProfileError> {
+    let name = source.name.clone();
+    let (layer, chain) = layers::read(source, home, registry)?;
+    Ok(LoadedProfile { profile: layer.into_profile(&name, config), chain })
+}

@@ -1,0 +1,126 @@
+//! Single keys from the terminal, for questions: what was typed before the question is thrown away, and Enter is no answer.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal;
+
+/// How often it is looked whether the question was closed elsewhere.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What came from the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pressed {
+    /// One of the keys that were offered.
+    Key(char),
+    /// A line that was typed.
+    Line(String),
+    /// Ctrl-C.
+    Interrupt,
+    /// `closed` became true.
+    Closed,
+}
+
+/// The terminal in raw mode, for as long as this lives.
+struct Raw;
+
+impl Raw {
+    fn enter() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        Ok(Self)
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
+        drop(terminal::disable_raw_mode());
+    }
+}
+
+/// Waits for one of `offered`; the key is echoed. What was typed before is dropped.
+pub(crate) fn one_of(offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
+    let raw = Raw::enter()?;
+    while event::poll(Duration::ZERO)? {
+        drop(event::read()?);
+    }
+    let pressed = loop {
+        match next(closed)? {
+            Next::Closed => break Pressed::Closed,
+            Next::Interrupt => break Pressed::Interrupt,
+            Next::Key(KeyCode::Char(key)) => {
+                let key = key.to_ascii_lowercase();
+                if offered.contains(&key) {
+                    break Pressed::Key(key);
+                }
+            }
+            Next::Key(_) => {}
+        }
+    };
+    drop(raw);
+    match &pressed {
+        Pressed::Key(key) => echo(&format!("{key}\n"))?,
+        Pressed::Line(_) | Pressed::Interrupt | Pressed::Closed => echo("\n")?,
+    }
+    Ok(pressed)
+}
+
+/// Reads one line, with backspace; Escape and an empty line give an empty text.
+pub(crate) fn line(closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
+    let raw = Raw::enter()?;
+    let mut text = String::new();
+    let pressed = loop {
+        match next(closed)? {
+            Next::Closed => break Pressed::Closed,
+            Next::Interrupt => break Pressed::Interrupt,
+            Next::Key(KeyCode::Enter) => break Pressed::Line(text.trim().to_owned()),
+            Next::Key(KeyCode::Esc) => break Pressed::Line(String::new()),
+            Next::Key(KeyCode::Backspace) => {
+                if text.pop().is_some() {
+                    echo("\u{8} \u{8}")?;
+                }
+            }
+            Next::Key(KeyCode::Char(key)) => {
+                text.push(key);
+                echo(&key.to_string())?;
+            }
+            Next::Key(_) => {}
+        }
+    };
+    drop(raw);
+    echo("\n")?;
+    Ok(pressed)
+}
+
+enum Next {
+    Key(KeyCode),
+    Interrupt,
+    Closed,
+}
+
+fn next(closed: &dyn Fn() -> bool) -> io::Result<Next> {
+    loop {
+        if closed() {
+            return Ok(Next::Closed);
+        }
+        if !event::poll(LOOK)? {
+            continue;
+        }
+        if let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event::read()? {
+            if modifiers.contains(KeyModifiers::CONTROL) {
+                if code == KeyCode::Char('c') {
+                    return Ok(Next::Interrupt);
+                }
+                continue;
+            }
+            return Ok(Next::Key(code));
+        }
+    }
+}
+
+fn echo(text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(text.as_bytes())?;
+    stderr.flush()
+}

@@ -1,0 +1,107 @@
+//! Which tools there are, and what a name of one means.
+
+use std::fmt;
+use std::sync::Arc;
+
+use haft_core::nearest::nearest;
+use haft_core::snapshot::{BoundTool, CompiledTools};
+use haft_core::{ToolId, ToolRegistry};
+
+use crate::exit::Failure;
+
+/// All tools of this binary.
+pub(crate) fn registry(allow_override: bool) -> Result<ToolRegistry, Failure> {
+    let mut registry = if allow_override { ToolRegistry::with_override() } else { ToolRegistry::default() };
+    let broken = |what: String| Failure::failed(format!("the tools of this binary are broken: {what}"));
+    let tools = haft_tools::all().map_err(|error| broken(error.to_string()))?;
+    registry.register_all(tools).map_err(|error| broken(error.to_string()))?;
+    Ok(registry)
+}
+
+/// The tool of the profile that `name` means (design: TOOL): an alias of the snapshot, else an id, else the alias that a tool of
+/// the catalog would have. Known nowhere is wrong usage; known but not in the profile is a refusal.
+pub(crate) fn find<'a>(
+    tools: &'a CompiledTools,
+    registry: &ToolRegistry,
+    name: &str,
+    profile: &str,
+) -> Result<&'a Arc<BoundTool>, Failure> {
+    if let Some(tool) = tools.by_alias(name) {
+        return Ok(tool);
+    }
+    let id = resolve(registry, name).map_err(|unknown| {
+        let hint = match unknown.hint() {
+            Some(hint) => format!("{}{}", hint[..1].to_uppercase(), &hint[1..]),
+            None => "`haft tools` lists the tools of the profile.".to_owned(),
+        };
+        Failure::usage(unknown).hint(hint)
+    })?;
+    tools.by_id(&id).ok_or_else(|| {
+        Failure::refused(format!("`{id}` is not among the tools of the profile `{profile}`"))
+            .hint("Name another profile with `--profile`, or add the tool to `tools.allow` of your own.")
+    })
+}
+
+/// A name that means no tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoSuchTool {
+    /// Nobody knows it.
+    Unknown {
+        /// The name.
+        name: String,
+        /// At most five that look like it.
+        suggestions: Vec<String>,
+    },
+    /// Several tools have this alias.
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Their ids.
+        ids: Vec<String>,
+    },
+}
+
+impl NoSuchTool {
+    /// The next step.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { suggestions, .. } if suggestions.is_empty() => None,
+            Self::Unknown { suggestions, .. } => Some(format!("did you mean {}?", listed(suggestions))),
+            Self::Ambiguous { ids, .. } => Some(format!("write one of {}", listed(ids))),
+        }
+    }
+}
+
+impl fmt::Display for NoSuchTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, .. } => write!(f, "there is no tool `{name}`"),
+            Self::Ambiguous { name, .. } => write!(f, "several tools are called `{name}`"),
+        }
+    }
+}
+
+/// What `name` means in the catalog: an id (`builtin:` may be left out), else the alias that exactly one tool would have.
+pub(crate) fn resolve(registry: &ToolRegistry, name: &str) -> Result<ToolId, NoSuchTool> {
+    if let Some(id) = registry.resolve(name) {
+        return Ok(id);
+    }
+    let declarations = || registry.iter().map(|tool| tool.declaration());
+    let ids: Vec<String> = declarations()
+        .filter(|declaration| declaration.alias() == name)
+        .map(|declaration| declaration.id().to_string())
+        .collect();
+    if ids.len() > 1 {
+        return Err(NoSuchTool::Ambiguous { name: name.to_owned(), ids });
+    }
+    let mut known: Vec<String> = declarations().map(haft_core::ToolDeclaration::alias).collect();
+    known.sort();
+    known.dedup();
+    let suggestions =
+        nearest(name, known.iter().map(String::as_str), 5).into_iter().map(str::to_owned).collect();
+    Err(NoSuchTool::Unknown { name: name.to_owned(), suggestions })
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
