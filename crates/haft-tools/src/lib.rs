@@ -14,6 +14,8 @@
 mod arguments;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
+#[cfg(feature = "data")]
+pub mod data;
 
 use std::sync::Arc;
 
@@ -28,5 +30,7 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
     let mut tools = Vec::new();
     #[cfg(feature = "artifacts")]
     tools.extend(artifacts::tools()?);
+    #[cfg(feature = "data")]
+    tools.extend(data::tools()?);
     Ok(tools)
 }

@@ -57,6 +57,11 @@ impl Invocation {
         }
     }
 
+    pub(crate) fn in_real_time(mut self) -> Self {
+        self.context.clock = Box::new(RealTime);
+        self
+    }
+
     fn decided(&mut self, alias: &str, arguments: Value) -> Result<haft_core::DecidedCall, ToolError> {
         self.turn += 1;
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
@@ -107,7 +112,7 @@ impl Invocation {
 struct Context {
     services: Services,
     tools: haft_core::CompiledTools,
-    clock: Ticks,
+    clock: Box<dyn Clock>,
     ids: Counter,
     session: SessionId,
     run: RunId,
@@ -116,7 +121,7 @@ struct Context {
 impl Context {
     fn new(services: Services, tools: haft_core::CompiledTools) -> Self {
         let (session, run) = (SessionId::new("s_1"), RunId::new("r_1"));
-        Self { services, tools, clock: Ticks::default(), ids: Counter::default(), session, run }
+        Self { services, tools, clock: Box::new(Ticks::default()), ids: Counter::default(), session, run }
     }
 }
 
@@ -130,7 +135,7 @@ impl ToolContext for Context {
     }
 
     fn clock(&self) -> &dyn Clock {
-        &self.clock
+        self.clock.as_ref()
     }
 
     fn ids(&self) -> &dyn Ids {
@@ -163,6 +168,17 @@ struct Ticks(AtomicU64);
 impl Clock for Ticks {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The real time, for what is limited by it.
+struct RealTime;
+
+impl Clock for RealTime {
+    #[expect(clippy::disallowed_methods, reason = "a limit of time is tested")]
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Timestamp(u64::try_from(since.as_millis()).unwrap())
     }
 }
 
