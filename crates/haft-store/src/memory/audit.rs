@@ -56,7 +56,7 @@ impl AuditSource for MemoryStore {
 
     fn session_states(&self, now: Timestamp) -> Result<Vec<Row<SessionState>>, StoreError> {
         let state = self.state();
-        let rows = state.sessions.iter().map(|session| {
+        let rows = state.sessions.values().map(|session| {
             let holder = state.leases.get(&session.id).and_then(|row| row.holder.as_ref());
             let leased = holder.is_some_and(|holder| now < holder.until);
             SessionState { id: session.id.clone(), deleted: session.deleted, leased }

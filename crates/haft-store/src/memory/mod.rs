@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_core::ports::{BlobRows, BoxFuture, ProjectRow, ProjectRows, SessionRow, StoreError};
 use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SealedRecord, SessionId};
 
+use indexmap::IndexMap;
+
 use crate::lease::LeaseRow;
 
 /// A store in memory.
@@ -49,7 +51,7 @@ impl MemoryStore {
 #[derive(Debug, Default)]
 struct State {
     /// In the order in which they were made.
-    sessions: Vec<SessionRow>,
+    sessions: IndexMap<SessionId, SessionRow>,
     leases: HashMap<SessionId, LeaseRow>,
     /// In the order in which they were begun.
     runs: Vec<RunId>,

@@ -14,14 +14,15 @@ impl SessionRows for MemoryStore {
             if state.find(&session.id).is_some() {
                 return Err(StoreError::Exists { what: format!("session {}", session.id) });
             }
-            state.sessions.push(SessionRow {
+            let row = SessionRow {
                 id: session.id.clone(),
                 created: session.created,
                 updated: session.created,
                 profile: session.profile.clone(),
                 project: session.project.clone(),
                 deleted: false,
-            });
+            };
+            state.sessions.insert(row.id.clone(), row);
             Ok(())
         })
     }
@@ -32,7 +33,7 @@ impl SessionRows for MemoryStore {
 
     fn sessions(&self) -> BoxFuture<'_, Result<Vec<SessionRow>, StoreError>> {
         Box::pin(async move {
-            let mut sessions: Vec<SessionRow> = self.state().sessions.iter().rev().cloned().collect();
+            let mut sessions: Vec<SessionRow> = self.state().sessions.values().rev().cloned().collect();
             sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));
             Ok(sessions)
         })
@@ -84,7 +85,7 @@ impl SessionRows for MemoryStore {
 
 impl State {
     pub(super) fn find(&self, id: &SessionId) -> Option<&SessionRow> {
-        self.sessions.iter().find(|session| session.id == *id)
+        self.sessions.get(id)
     }
 
     /// An error if the session is not there or was deleted.
@@ -116,7 +117,7 @@ impl State {
 
     /// Notes that a session changed.
     pub(super) fn touch(&mut self, id: &SessionId, now: Timestamp, deleted: bool) {
-        if let Some(session) = self.sessions.iter_mut().find(|session| session.id == *id) {
+        if let Some(session) = self.sessions.get_mut(id) {
             session.updated = session.updated.max(now);
             session.deleted |= deleted;
         }

@@ -7,6 +7,7 @@
 )]
 
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ const APPLICATION_ID: i32 = 0x4861_6674;
 /// Pages in the write-ahead log before they are copied into the database: 16 MB, so that copying is rare.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
+/// The next step where another file stands in the place of the database.
+const NOT_OURS: &str = "Move it away, or choose another home with --home; nothing was changed";
+
 /// Steps from an empty database to the newest format; step `n` makes format `n + 1`. Never edit one that was released.
 const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
 
@@ -32,6 +36,7 @@ pub(crate) fn newest_format() -> u32 {
 pub(crate) fn open_writer(home: &Path, now: Timestamp) -> Result<Connection, StoreError> {
     let file = home.join("haft.db");
     fs::create_dir_all(home).map_err(|error| unusable(home, &error, "Choose another home with --home"))?;
+    check_beginning(&file)?;
     let mut connection = Connection::open_with_flags(
         &file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -71,6 +76,7 @@ pub(crate) fn open_reader(home: &Path) -> Result<Option<Connection>, StoreError>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(&file, &error, "Choose another home with --home")),
     }
+    check_beginning(&file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&file, flags).map_err(|error| failed(&file, &error))?;
     let opened =
@@ -89,6 +95,19 @@ pub(crate) fn open_reader(home: &Path) -> Result<Option<Connection>, StoreError>
     Ok(Some(connection))
 }
 
+/// Refuses a file that does not begin as a database does. SQLite itself takes a very short one for an empty database.
+fn check_beginning(file: &Path) -> Result<(), StoreError> {
+    let mut beginning = Vec::new();
+    match fs::File::open(file).and_then(|opened| opened.take(16).read_to_end(&mut beginning)) {
+        Ok(_) if beginning.is_empty() || beginning == b"SQLite format 3\0" => Ok(()),
+        Ok(_) => Err(unusable(file, &"file is not a database", NOT_OURS)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => {
+            Err(unusable(file, &error, "Check that it may be read, or choose another home with --home"))
+        }
+    }
+}
+
 /// The format of the file; an error if it is newer than this Haft or no database of Haft's.
 fn format_of(connection: &Connection, file: &Path) -> Result<u32, StoreError> {
     let read = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -97,11 +116,7 @@ fn format_of(connection: &Connection, file: &Path) -> Result<u32, StoreError> {
     let is_ours = application == i64::from(APPLICATION_ID);
     let is_new = format == 0 && is_empty(connection).map_err(|error| failed(file, &error))?;
     if !is_ours && !is_new {
-        return Err(unusable(
-            file,
-            &"it is a database of another program",
-            "Move it away, or choose another home with --home; nothing was changed",
-        ));
+        return Err(unusable(file, &"it is a database of another program", NOT_OURS));
     }
     let found = u32::try_from(format).unwrap_or(u32::MAX);
     if found > newest_format() {
@@ -148,9 +163,7 @@ fn prepare(connection: &mut Connection, now: Timestamp) -> rusqlite::Result<()> 
 /// An error of SQLite as one of the store, with the next step.
 pub(crate) fn failed(file: &Path, error: &rusqlite::Error) -> StoreError {
     let next_step = match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            "Move it away and start again, or choose another home with --home; nothing was changed"
-        }
+        Some(ErrorCode::NotADatabase) => NOT_OURS,
         Some(ErrorCode::DatabaseCorrupt) => {
             "Copy the folder away first, then see what is left with `haft audit verify`; nothing was changed"
         }
