@@ -75,8 +75,9 @@ pub struct Parsed {
     pub reasoning: String,
 }
 
-/// What can be shown while the text still comes in. Text that an orphan `</think>` turns into reasoning later, and calls
-/// before one, have been sent by then; [`Parsed`] is authoritative.
+/// What can be shown while the text still comes in. [`Parsed`] is authoritative, an event is not: text and calls before an
+/// orphan `</think>` turn out to be reasoning, and calls that were never closed are refused when the model's turn
+/// was cut off by a length limit. So show events, but run only what [`Parsed`] holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// Visible text.

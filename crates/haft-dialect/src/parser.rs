@@ -10,7 +10,9 @@ use std::sync::Arc;
 use crate::artifact_xml::{Message, Names, Outcome, Output};
 use crate::marks::effective_end;
 use crate::scan::{Source, is_blank};
-use crate::{Attempt, Dialect, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Span, Tags, ToolSet};
+use crate::{
+    Attempt, Dialect, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, Tags, ToolSet,
+};
 
 /// Longest text that is read, in bytes; what comes after is not looked at.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -100,7 +102,7 @@ impl Parser {
         }
         let source = Source::new(&self.buffer, false);
         let mut output = Sending { collected: &mut self.collected, text: &self.buffer, sink };
-        self.holding = self.message.advance(source, &self.names, FinishReason::Stop, &mut output).is_err();
+        self.holding = self.message.advance(source, &self.names, &mut output).is_err();
         if self.holding {
             self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at());
         }
@@ -132,14 +134,18 @@ impl Parser {
     pub fn finish_with(mut self, reason: FinishReason, sink: &mut dyn FnMut(Event<'_>)) -> Parsed {
         let reason = if self.overflowed { FinishReason::Length } else { reason };
         let whole = self.buffer.len();
-        let end = effective_end(&self.buffer).max(self.message.at().min(whole));
+        let effective = effective_end(&self.buffer);
+        let end = effective.max(self.message.at());
         if self.holding || self.message.at() < end || self.message.needs_end() {
             let text = self.buffer.get(..end).unwrap_or_default();
             let source = Source::new(text, true);
             let mut output = Sending { collected: &mut self.collected, text, sink };
             // A complete source decides everything.
-            let decided = self.message.advance(source, &self.names, reason, &mut output);
+            let decided = self.message.advance(source, &self.names, &mut output);
             debug_assert!(decided.is_ok(), "a complete text must be decided");
+        }
+        if reason == FinishReason::Length {
+            self.collected.refuse_unclosed();
         }
         if self.overflowed {
             self.collected.push(Err(MalformedCall {
@@ -149,6 +155,7 @@ impl Parser {
                 span: Span { start: whole, end: whole },
             }));
         }
+        self.collected.clip(effective);
         self.collected.into_parsed(self.dialect, self.buffer)
     }
 }
@@ -198,6 +205,44 @@ impl Collected {
             Err(malformed) => {
                 self.order.push(Attempt::Malformed(self.malformed.len()));
                 self.malformed.push(malformed);
+            }
+        }
+    }
+
+    /// Takes the marks of the end out of what was read before it was known that they are.
+    fn clip(&mut self, end: usize) {
+        for spans in [&mut self.text, &mut self.reasoning] {
+            spans.retain(|span| span.start < end);
+            if let Some(last) = spans.last_mut() {
+                last.end = last.end.min(end);
+            }
+        }
+    }
+
+    /// Where the length limit cut the text off, no call without its closing mark is run.
+    fn refuse_unclosed(&mut self) {
+        let found = std::mem::take(self);
+        let mut calls = found.calls.into_iter();
+        let mut malformed = found.malformed.into_iter();
+        *self = Self { text: found.text, reasoning: found.reasoning, ..Self::default() };
+        for attempt in found.order {
+            let outcome = match attempt {
+                Attempt::Call(_) => calls.next().map(|call| {
+                    if !call.repairs.contains(&Repair::CallClosed) {
+                        return Ok(call);
+                    }
+                    Err(MalformedCall {
+                        name: Some(call.name),
+                        reason: "the text was cut off by the length limit before the call was closed"
+                            .to_owned(),
+                        hint: "Write the whole call again, shorter if it was too long.".to_owned(),
+                        span: call.span,
+                    })
+                }),
+                Attempt::Malformed(_) => malformed.next().map(Err),
+            };
+            if let Some(outcome) = outcome {
+                self.push(outcome);
             }
         }
     }

@@ -9,10 +9,10 @@ use super::draft::{Draft, Ending, Fault, Outcome};
 use super::names::{Names, Wrapper, same_tag};
 use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
 use super::value::{SectionEnds, Value, ValueReader, next_bracket};
+use crate::Repair;
 use crate::call_json::{self, NoCall};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::scan::{Reads, Source, is_blank};
-use crate::{FinishReason, Repair};
 
 /// The calls of one wrapper and the offset at which reading goes on.
 #[derive(Debug)]
@@ -33,7 +33,6 @@ pub(super) enum Style {
 pub(super) struct CallReader<'a, 'n, 's> {
     source: Source<'a>,
     names: &'n Names,
-    finish: FinishReason,
     ends: &'s mut SectionEnds,
     values: ValueReader<'a, 'n>,
     draft: Draft<'a, 'n>,
@@ -53,7 +52,6 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     pub(super) fn new(
         source: Source<'a>,
         names: &'n Names,
-        finish: FinishReason,
         ends: &'s mut SectionEnds,
         start: usize,
         style: Style,
@@ -61,7 +59,6 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         Self {
             source,
             names,
-            finish,
             ends,
             values: ValueReader::new(source, names),
             draft: Draft::new(start),
@@ -117,7 +114,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         match self.style {
             // Without a wrapper the container is the closing mark.
             Style::Bare if !self.draft.container_open => Ending::Closed,
-            Style::Bare | Style::Wrapped => Ending::Unclosed { run: self.finish != FinishReason::Length },
+            Style::Bare | Style::Wrapped => Ending::Unclosed,
         }
     }
 
@@ -592,7 +589,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     fn bad_json(&mut self, at: usize, error: &haft_schema::json::ReadError) -> Reads<Next> {
         let next = self.recover(at)?;
         let fault = match &next {
-            Next::End(_, Ending::Unclosed { .. }) if error.is_cut() => Fault::CutInJson,
+            Next::End(_, Ending::Unclosed) if error.is_cut() => Fault::CutInJson,
             _ => Fault::BadJson(error.to_string()),
         };
         self.draft.fault.get_or_insert(fault);

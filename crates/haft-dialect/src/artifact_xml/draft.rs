@@ -20,8 +20,8 @@ pub(crate) type Outcome = Result<ParsedCall, MalformedCall>;
 pub(super) enum Ending {
     /// By its closing mark, or by that of the block it stands in.
     Closed,
-    /// Without one. `run` says whether unclosed calls may be run at all.
-    Unclosed { run: bool },
+    /// Without one.
+    Unclosed,
 }
 
 /// What keeps a call from being run.
@@ -247,14 +247,8 @@ impl<'a, 'n> Draft<'a, 'n> {
             }
             self.repair(Repair::StrayTextDropped);
         }
-        if let Ending::Unclosed { run } = ending {
-            let hint = "Write the whole call again, shorter if it was too long, and close every element.";
-            if !run {
-                return refuse(
-                    "the text was cut off by the length limit before the call was closed".to_owned(),
-                    hint,
-                );
-            }
+        if ending == Ending::Unclosed {
+            let hint = "Write the whole call again and close every element.";
             if let Some(missing) = missing {
                 return refuse(
                     format!("the call is not closed and the parameter {missing:?} is missing"),

@@ -11,7 +11,7 @@ use super::value::{SectionEnds, next_bracket};
 use crate::call_json;
 use crate::marks::{Mark, invents_answer, is_result_tag, is_think_tag, mark_at};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
-use crate::{FinishReason, MalformedCall, Repair, Span};
+use crate::{MalformedCall, Repair, Span};
 
 /// Longest line in which the end of inline code is looked for, in bytes.
 const MAX_INLINE_CODE: usize = 4096;
@@ -101,10 +101,9 @@ impl Message {
         &mut self,
         source: Source<'_>,
         names: &Names,
-        finish: FinishReason,
         output: &mut dyn Output,
     ) -> Reads<()> {
-        let mut reader = Reader { source, names, finish, output, message: self };
+        let mut reader = Reader { source, names, output, message: self };
         loop {
             while reader.message.at < source.len() {
                 match reader.message.mode {
@@ -125,7 +124,6 @@ impl Message {
 struct Reader<'a, 'n, 'm> {
     source: Source<'a>,
     names: &'n Names,
-    finish: FinishReason,
     output: &'m mut dyn Output,
     message: &'m mut Message,
 }
@@ -146,6 +144,7 @@ impl<'a> Reader<'a, '_, '_> {
     /// Leaves out what stands between here and an offset.
     fn skip(&mut self, to: usize) {
         self.message.at = to;
+        self.message.tildes.to = self.message.tildes.to.max(to);
     }
 
     fn begins_message(&self) -> bool {
@@ -270,6 +269,7 @@ impl<'a> Reader<'a, '_, '_> {
             let line = from + line + 1;
             if let Some(end) = self.fence_end(line, fence)? {
                 self.pass(end);
+                self.skip(end);
                 self.message.mode = Mode::Text;
                 return Ok(());
             }
@@ -294,7 +294,7 @@ impl<'a> Reader<'a, '_, '_> {
         let rest = source.rest(at + run);
         let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
         let after = at + run + blank;
-        let closes = run >= fence.length && (source.ends_at(after)? || source.byte(after) == Some(b'\n'));
+        let closes = run >= fence.length && self.line_ends_at(after)?;
         Ok(closes.then_some(at + run))
     }
 
@@ -434,7 +434,35 @@ impl<'a> Reader<'a, '_, '_> {
     fn ends_line(&self, at: usize) -> Reads<bool> {
         let rest = self.source.rest(at);
         let after = at + (rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\0']).len());
-        Ok(self.source.ends_at(after)? || self.source.byte(after) == Some(b'\n'))
+        self.line_ends_at(after)
+    }
+
+    /// Whether a line ends exactly here: by a break, by the end of the text, or by a mark of its end.
+    fn line_ends_at(&self, at: usize) -> Reads<bool> {
+        if self.source.ends_at(at)? || self.source.byte(at) == Some(b'\n') {
+            return Ok(true);
+        }
+        match mark_at(self.source.rest(at)) {
+            Mark::End(_) => Ok(true),
+            Mark::Begun if !self.source.is_complete() => Err(NeedMore),
+            Mark::Turn | Mark::Begun | Mark::Nothing => Ok(false),
+        }
+    }
+
+    /// Whether nothing follows but blanks and marks of the end.
+    fn only_ends_follow(&self, at: usize) -> Reads<bool> {
+        let mut at = self.source.skip_blanks(at);
+        loop {
+            if self.source.ends_at(at)? {
+                return Ok(true);
+            }
+            match mark_at(self.source.rest(at)) {
+                Mark::End(length) => at = self.source.skip_blanks(at + length),
+                Mark::Begun if !self.source.is_complete() => return Err(NeedMore),
+                Mark::Turn => return Ok(true),
+                Mark::Begun | Mark::Nothing => return Ok(false),
+            }
+        }
     }
 
     fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
@@ -484,7 +512,7 @@ impl<'a> Reader<'a, '_, '_> {
     }
 
     fn calls(&mut self, start: usize, style: Style) -> CallReader<'a, '_, '_> {
-        CallReader::new(self.source, self.names, self.finish, &mut self.message.ends, start, style)
+        CallReader::new(self.source, self.names, &mut self.message.ends, start, style)
     }
 
     /// An open tag of a wrapper: a call, or only a mention of the tag.
@@ -725,10 +753,10 @@ impl<'a> Reader<'a, '_, '_> {
                 break;
             }
             if let Some(end) = self.fence_end(next, fence)? {
-                next = source.skip_blanks(end);
-                if !source.ends_at(next)? {
+                if !self.only_ends_follow(end)? {
                     return Ok(false);
                 }
+                next = end;
                 break;
             }
             let Some(block) = self.block_in_fence(next, &outcomes)? else { return Ok(false) };

@@ -1,0 +1,271 @@
+//! Properties of the parser: cutting changes nothing, nothing panics, what is written is read back.
+
+mod support;
+
+use haft_dialect::artifact_xml::{write_call, write_result};
+use haft_dialect::{Attempt, Dialect, Event, FinishReason, Parsed, Parser, ParserOptions, Tags, parse};
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+use support::{characters, note_tools, tools_of};
+
+/// Pieces of which hostile and half-right messages are made.
+const FRAGMENTS: &[&str] = &[
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "<Tool_Call>",
+    "<tool_call name=\"ping\">",
+    "<tool_call",
+    "</tool_ca",
+    "<name>",
+    "</name>",
+    "<name=ping</name>",
+    "<name>note_find</name>",
+    "<name>ping</name>",
+    "<name>x</name>",
+    "<params>",
+    "</params>",
+    "<params/>",
+    "<params query=\"a\" limit='2'/>",
+    "<query>",
+    "</query>",
+    "<query/>",
+    "<limit>",
+    "</limit>",
+    "<query><![CDATA[a]]></query>",
+    "<limit><![CDATA[ 3 ]]></limit>",
+    "<note_find>",
+    "</note_find>",
+    "<ping/>",
+    "<![CDATA[",
+    "]]>",
+    "]]",
+    ">",
+    "<![cdata[",
+    "]]]>",
+    "<",
+    "</",
+    "＜query＞",
+    "＜/query＞",
+    "＜",
+    "```",
+    "```xml\n",
+    "````",
+    "~~~",
+    "`",
+    "``",
+    "\n",
+    "\n\n",
+    " ",
+    "<think>",
+    "</think>",
+    "<thinking>",
+    "</thinking>",
+    "&lt;",
+    "&amp;",
+    "&",
+    "\0",
+    "\u{feff}",
+    "\u{200b}",
+    "中文，",
+    "é",
+    "😀",
+    "text ",
+    "Observation:",
+    "Observation: x",
+    "<tool_result>",
+    "</tool_result>",
+    "<observation>",
+    "<|im_end|>",
+    "<|im_start|>",
+    "<|im",
+    "</s>",
+    "{\"name\": \"ping\"}",
+    "{\"name\": \"note_find\", \"arguments\": {\"query\": \"a\"}}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "{\"query\": \"z\"}",
+    "{'name': 'ping'}",
+    ",",
+    ";",
+    "<!--",
+    "-->",
+    "<a href=\"",
+    "<b>",
+    "</b>",
+    "<function=ping>",
+    "</function>",
+    "<invoke name=\"ping\">",
+    "<parameter name=\"query\">",
+    "<parameter=query>",
+    "</parameter>",
+    "=",
+    "/>",
+    "ping",
+    "note_find",
+    "\r\n",
+];
+
+fn message() -> impl Strategy<Value = String> {
+    let fragment = prop_oneof![
+        12 => prop::sample::select(FRAGMENTS.to_vec()).prop_map(str::to_owned),
+        1 => "[a-z <>/]{0,6}",
+    ];
+    prop::collection::vec(fragment, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+/// A message that begins like a call, so that the deep states are reached often.
+fn call_like() -> impl Strategy<Value = String> {
+    (message(), message()).prop_map(|(inside, after)| {
+        format!("<tool_call>\n<name>note_find</name>\n<params>\n<query>{inside}</query>\n</params>\n</tool_call>{after}")
+    })
+}
+
+fn pieces<'a>(text: &'a str, cuts: &[prop::sample::Index]) -> Vec<&'a str> {
+    let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+    at.push(0);
+    at.push(text.len());
+    at.retain(|at| text.is_char_boundary(*at));
+    at.sort_unstable();
+    at.dedup();
+    at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+}
+
+fn read<'a>(pieces: impl IntoIterator<Item = &'a str>, finish: FinishReason) -> Parsed {
+    let mut parser = Parser::new(Dialect::Auto, note_tools(), &ParserOptions::default());
+    for piece in pieces {
+        parser.feed(piece, &mut |_| {});
+    }
+    parser.finish(finish)
+}
+
+fn check_shape(text: &str, parsed: &Parsed) {
+    let mut last = 0;
+    for attempt in &parsed.order {
+        let span = match attempt {
+            Attempt::Call(index) => parsed.calls[*index].span,
+            Attempt::Malformed(index) => parsed.malformed[*index].span,
+        };
+        assert!(text.get(span.start..span.end).is_some(), "{span:?}");
+        assert!(span.start >= last || span.start <= span.end, "{span:?}");
+        last = span.start;
+    }
+    assert_eq!(parsed.order.len(), parsed.calls.len() + parsed.malformed.len());
+}
+
+/// The entry of a fuzzer: any bytes, whole and by characters.
+fn fuzz_one(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let whole = read([&*text], FinishReason::Stop);
+    check_shape(&text, &whole);
+    assert_eq!(read(characters(&text), FinishReason::Stop), whole);
+}
+
+/// More cases than usual can be asked for with `PROPTEST_CASES`.
+fn config(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = if default.cases == 256 { cases } else { default.cases };
+    ProptestConfig { cases, failure_persistence: None, ..default }
+}
+
+proptest! {
+    #![proptest_config(config(768))]
+
+    #[test]
+    fn cutting_changes_nothing(
+        text in prop_oneof![message(), call_like()],
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        length in any::<bool>(),
+    ) {
+        let finish = if length { FinishReason::Length } else { FinishReason::Stop };
+        let whole = read([text.as_str()], finish);
+        check_shape(&text, &whole);
+        prop_assert_eq!(&read(pieces(&text, &cuts), finish), &whole);
+        prop_assert_eq!(&read(characters(&text), finish), &whole);
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fuzz_one(&bytes);
+    }
+
+    #[test]
+    fn events_agree_with_the_result(text in message()) {
+        let mut parser = Parser::new(Dialect::ArtifactXml, note_tools(), &ParserOptions::default());
+        let mut shown = String::new();
+        let mut attempts = 0;
+        let mut sink = |event: Event<'_>| match event {
+            Event::Text(text) => shown.push_str(text),
+            Event::Reasoning(_) => {}
+            Event::Call(_) | Event::Malformed(_) => attempts += 1,
+        };
+        characters(&text).for_each(|piece| parser.feed(piece, &mut sink));
+        let parsed = parser.finish_with(FinishReason::Stop, &mut sink);
+        // An orphan end of reasoning takes back what was shown.
+        if !text.contains("</think") {
+            prop_assert_eq!(attempts, parsed.order.len());
+            prop_assert!(shown.contains(&parsed.text), "{:?} {:?}", shown, parsed.text);
+        }
+    }
+}
+
+fn value_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        message(),
+        ".{0,20}",
+        "[ \n\t]{0,4}",
+        Just("]]>".to_owned()),
+        Just("]]".to_owned()),
+        Just("<![CDATA[".to_owned()),
+        "(\\]|>|<!\\[CDATA\\[|</body>|<body>|</id>){0,8}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(config(768))]
+
+    // DIA-01, DIA-15
+    #[test]
+    fn what_is_written_is_read_back(id in value_text(), body in value_text(), title in value_text(), before in "[a-z .]{0,8}") {
+        let mut arguments = Map::new();
+        arguments.insert("id".to_owned(), Value::String(id));
+        arguments.insert("body".to_owned(), Value::String(body));
+        arguments.insert("title".to_owned(), Value::String(title));
+        for tag in ["tool_call", "function_call", "act"] {
+            let tags = Tags { call: tag.to_owned() };
+            let written = format!("{before}\n{}\n{}", write_call("note_write", &arguments, &tags), write_call("ping", &Map::new(), &tags));
+            let options = ParserOptions { tags };
+            let parsed = parse(&written, Dialect::ArtifactXml, note_tools(), &options, FinishReason::Stop);
+            prop_assert_eq!(parsed.calls.len(), 2, "{}", written);
+            prop_assert_eq!(&parsed.calls[0].arguments, &arguments, "{}", written);
+            prop_assert!(parsed.calls[0].repairs.is_empty(), "{:?} {}", parsed.calls[0].repairs, written);
+            prop_assert_eq!(&parsed.text, before.trim());
+        }
+    }
+
+    #[test]
+    fn typed_values_are_read_back(level in any::<f64>().prop_filter("finite", |float| float.is_finite()), count in any::<i64>(), on in any::<bool>(), list in prop::collection::vec(value_text(), 0..4)) {
+        let tools = tools_of(&serde_json::json!([{"name": "t", "parameters": {"properties": {
+            "level": {"type": "number"}, "count": {"type": "integer"}, "on": {"type": "boolean"},
+            "list": {"type": "array", "items": {"type": "string"}},
+        }}}]));
+        let value = serde_json::json!({"level": level, "count": count, "on": on, "list": list});
+        let written = write_call("t", value.as_object().unwrap(), &Tags::default());
+        let parsed = parse(&written, Dialect::ArtifactXml, tools, &ParserOptions::default(), FinishReason::Stop);
+        prop_assert!(haft_schema::canonical::same(&Value::Object(parsed.calls[0].arguments.clone()), &value), "{written}");
+    }
+
+    // DIA-16
+    #[test]
+    fn results_cannot_be_forged(content in prop_oneof![message(), "(</?|< ?/ ?|data|DATA|error|tool_result|>|\\\\| |\n){0,12}"], success in any::<bool>()) {
+        let written = write_result("t", success, &content).to_lowercase();
+        let squeezed: String = written.split_whitespace().collect();
+        for closer in ["</data", "</error", "</tool_result"] {
+            prop_assert!(squeezed.matches(closer).count() <= 1, "{written}");
+        }
+    }
+}
