@@ -89,7 +89,8 @@ impl CallId {
 
     /// The stem of this call's audit files: `call_<16 hex of the SHA-256 of the id>` (JRN-02).
     pub fn file_stem(&self) -> String {
-        format!("call_{}", haft_schema::Digest::of(self.as_str().as_bytes()).hex_prefix(16))
+        let hex = haft_schema::Digest::of(self.as_str().as_bytes()).hex_prefix(16);
+        ["call_", &hex].concat()
     }
 }
 

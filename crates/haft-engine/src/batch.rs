@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::gate::Admission;
 use haft_core::journal::{ConsentClosed, Payload, ToolCallRequested};
-use haft_core::path::{AskingCall, Refused, Resolution, Standing};
+use haft_core::path::{AskingCall, PreparedArguments, Refused, Resolution, Standing};
 use haft_core::policy::Decision;
 use haft_core::{
     AdmittedCall, Attempt, AuthorizedCall, ConsentId, ErrorCode, Placement, StartedCall, ToolError,
@@ -85,9 +85,8 @@ impl Driver {
         let question = asking.question(consent.clone(), session, self.writer.run.clone(), deadline);
         let requested = RequestedFacts {
             call: asking.call(),
-            arguments: asking.arguments().value(),
-            digest: Some(asking.arguments().digest()),
-            decision: Some(asking.decision()),
+            arguments: asking.arguments(),
+            decision: asking.decision(),
             granted_by: None,
         };
         note_requested(&mut self.writer, &requested)?;
@@ -167,9 +166,8 @@ impl Driver {
     fn note_requested_call(&mut self, authorized: &AuthorizedCall) -> Result<(), EngineError> {
         let requested = RequestedFacts {
             call: authorized.call(),
-            arguments: authorized.arguments().value(),
-            digest: Some(authorized.arguments().digest()),
-            decision: Some(authorized.decision()),
+            arguments: authorized.arguments(),
+            decision: authorized.decision(),
             granted_by: authorized.granted_by(),
         };
         note_requested(&mut self.writer, &requested)
@@ -197,9 +195,8 @@ impl Driver {
 
 struct RequestedFacts<'a> {
     call: &'a haft_core::ToolCall,
-    arguments: &'a Value,
-    digest: Option<haft_core::Digest>,
-    decision: Option<&'a Decision>,
+    arguments: &'a PreparedArguments,
+    decision: &'a Decision,
     granted_by: Option<&'a str>,
 }
 
@@ -213,14 +210,14 @@ fn note_requested(
         tool_id: Some(call.tool_id.clone()),
         alias: call.alias.clone(),
         wire_id: call.wire_id.clone(),
-        arguments_file: writer.file(arguments_path(&call.call_id), to_json(facts.arguments)),
-        arguments_digest: facts.digest,
+        arguments_file: writer.arguments_file(arguments_path(&call.call_id), facts.arguments),
+        arguments_digest: Some(facts.arguments.digest()),
         repairs: call.repairs.clone(),
-        decision: facts.decision.map(|decision| decision.outcome.as_str().to_owned()),
-        rule: facts.decision.map(|decision| decision.rule.clone()),
+        decision: Some(facts.decision.outcome.as_str().to_owned()),
+        rule: Some(facts.decision.rule.clone()),
         granted_by: facts.granted_by.map(str::to_owned),
     };
-    let joined = joined_arguments(writer.events.as_ref(), facts.arguments);
+    let joined = joined_arguments(writer.events.as_ref(), facts.arguments.value());
     writer.note(&Payload::ToolCallRequested(payload), joined)
 }
 
@@ -233,7 +230,7 @@ fn joined_arguments(events: &dyn crate::run::EventSink, arguments: &Value) -> Ma
 }
 
 fn arguments_path(call: &haft_core::CallId) -> String {
-    format!("tool-args/{}.json", call.file_stem())
+    ["tool-args/", &call.file_stem(), ".json"].concat()
 }
 
 fn to_json(value: &Value) -> Vec<u8> {

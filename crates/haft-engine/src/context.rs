@@ -29,12 +29,21 @@ impl Cancel for Token {
 #[derive(Debug)]
 pub(crate) struct Stopper {
     run: CancellationToken,
-    call: Mutex<Option<CancellationToken>>,
+    call: Mutex<CallStop>,
+}
+
+#[derive(Debug)]
+struct CallStop {
+    token: CancellationToken,
+    /// A call runs, or a person is asked about one.
+    runs: bool,
 }
 
 impl Stopper {
     pub(crate) fn new() -> Self {
-        Self { run: CancellationToken::new(), call: Mutex::new(None) }
+        let run = CancellationToken::new();
+        let call = CallStop { token: run.child_token(), runs: false };
+        Self { run, call: Mutex::new(call) }
     }
 
     /// The run's own token.
@@ -46,23 +55,24 @@ impl Stopper {
         self.run.is_cancelled()
     }
 
-    /// A token for the call that starts now; it fires with the run's.
+    /// A token for the call that starts now; it fires with the run's. One that never fired serves the next call too.
     pub(crate) fn begin_call(&self) -> Token {
-        let token = self.run.child_token();
-        *self.lock() = Some(token.clone());
-        Token(token)
+        let mut call = self.lock();
+        if call.token.is_cancelled() {
+            call.token = self.run.child_token();
+        }
+        call.runs = true;
+        Token(call.token.clone())
     }
 
     pub(crate) fn end_call(&self) {
-        *self.lock() = None;
+        self.lock().runs = false;
     }
 
     /// Stops the running tool; if none runs, or it was stopped already, stops the run.
     pub(crate) fn interrupt(&self) {
-        match self.lock().as_ref() {
-            Some(call) if !call.is_cancelled() => call.cancel(),
-            _ => self.run.cancel(),
-        }
+        let call = self.lock();
+        if call.runs && !call.token.is_cancelled() { call.token.cancel() } else { self.run.cancel() }
     }
 
     /// Stops the run and the tool in it.
@@ -70,7 +80,7 @@ impl Stopper {
         self.run.cancel();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<CancellationToken>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CallStop> {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

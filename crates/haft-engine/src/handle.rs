@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use haft_core::RunId;
 use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 use crate::context::Stopper;
 use crate::error::EngineError;
@@ -18,12 +19,12 @@ pub struct RunHandle<T> {
 }
 
 impl<T: Send + 'static> RunHandle<T> {
-    pub(crate) fn spawn<F>(run: RunId, work: impl FnOnce(Arc<Stopper>) -> F) -> Self
+    pub(crate) fn spawn<F>(tracker: &TaskTracker, run: RunId, work: impl FnOnce(Arc<Stopper>) -> F) -> Self
     where
         F: Future<Output = Result<T, EngineError>> + Send + 'static,
     {
         let stopper = Arc::new(Stopper::new());
-        let task = tokio::spawn(work(stopper.clone()));
+        let task = tracker.spawn(work(stopper.clone()));
         Self { run, stopper, task }
     }
 

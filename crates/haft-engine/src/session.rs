@@ -10,6 +10,8 @@ use haft_core::grant::Grant;
 use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store};
 use haft_core::{Digest, ProjectId, RequestedCall, RunId, SessionId};
 
+use tokio_util::task::TaskTracker;
+
 use crate::artifacts::{RunArtifacts, SessionArtifacts};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -37,6 +39,8 @@ pub struct Session {
     pub(crate) inner: Arc<SessionInner>,
     recovered: Vec<Recovered>,
     heartbeat: tokio::task::AbortHandle,
+    /// Runs that were started, whoever holds their handles.
+    runs: TaskTracker,
 }
 
 pub(crate) struct SessionInner {
@@ -124,7 +128,7 @@ impl Session {
             turn: tokio::sync::Mutex::new(()),
         });
         let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();
-        Ok(Self { inner, recovered, heartbeat })
+        Ok(Self { inner, recovered, heartbeat, runs: TaskTracker::new() })
     }
 
     /// Its id.
@@ -166,7 +170,7 @@ impl Session {
     pub fn calls(&self, requested: Vec<RequestedCall>, options: RunOptions) -> RunHandle<Vec<CallOutcome>> {
         let run = RunId::new(self.inner.engine.fresh("r_"));
         let (inner, id) = (self.inner.clone(), run.clone());
-        RunHandle::spawn(run, |stopper| run::one_turn(inner, id, requested, options, stopper))
+        RunHandle::spawn(&self.runs, run, |stopper| run::one_turn(inner, id, requested, options, stopper))
     }
 
     /// Starts a run that works on `prompt` with `model` until it is done.
@@ -178,12 +182,15 @@ impl Session {
     ) -> RunHandle<RunOutcome> {
         let run = RunId::new(self.inner.engine.fresh("r_"));
         let (inner, id) = (self.inner.clone(), run.clone());
-        RunHandle::spawn(run, |stopper| turns::converse(inner, id, prompt, model, options, stopper))
+        RunHandle::spawn(&self.runs, run, |stopper| {
+            turns::converse(inner, id, prompt, model, options, stopper)
+        })
     }
 
-    /// Gives the lease back. A session that is dropped instead is free when its lease has run out or its process is gone.
+    /// Waits for the runs that were started and gives the lease back. A session that is dropped instead is free when its lease has run out or its process is gone.
     pub async fn close(self) -> Result<(), EngineError> {
-        let _last_run = self.inner.turn.lock().await;
+        self.runs.close();
+        self.runs.wait().await;
         self.heartbeat.abort();
         Ok(self.inner.store().release(&self.inner.lease).await?)
     }

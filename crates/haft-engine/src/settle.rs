@@ -113,7 +113,7 @@ impl Driver {
             code: "agent.result_unwritable".to_owned(),
             message: error.to_string(),
         })?;
-        Ok(self.writer.file(format!("tool-results/{}.json", result.call_id.file_stem()), bytes))
+        Ok(self.writer.file(["tool-results/", &result.call_id.file_stem(), ".json"].concat(), bytes))
     }
 
     /// Replaces a long result by a preview and keeps the whole as an artifact. What cannot be kept stays whole (RES-18).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::event::RunEvent;
 use haft_core::journal::{Batch, FileRef, Head, Payload};
-use haft_core::path::AuthorizedCall;
+use haft_core::path::{AuthorizedCall, PreparedArguments};
 use haft_core::{ArtifactVersion, Committed, RunId};
 use serde_json::{Map, Value};
 
@@ -38,6 +38,11 @@ impl RunWriter {
     /// Adds a file to the next commit.
     pub(crate) fn file(&mut self, path: String, bytes: Vec<u8>) -> FileRef {
         self.pending.file(path, bytes)
+    }
+
+    /// Adds the file of prepared arguments to the next commit.
+    pub(crate) fn arguments_file(&mut self, path: String, arguments: &PreparedArguments) -> FileRef {
+        self.pending.arguments_file(path, arguments)
     }
 
     /// Adds an artifact version to the next commit.

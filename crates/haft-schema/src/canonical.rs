@@ -103,7 +103,8 @@ pub fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn write_string(text: &str, into: &mut Vec<u8>) {
+/// Appends the canonical bytes of a text.
+pub fn write_string(text: &str, into: &mut Vec<u8>) {
     into.push(b'"');
     let bytes = text.as_bytes();
     let mut plain_from = 0;

@@ -59,7 +59,8 @@ impl Digest {
         self.hex().iter().take(digits).map(|byte| char::from(*byte)).collect()
     }
 
-    fn hex(&self) -> [u8; 64] {
+    /// All 64 hex digits, as ASCII bytes.
+    pub fn hex(&self) -> [u8; 64] {
         let mut text = [0; 64];
         for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
             pair[0] = HEX[usize::from(byte >> 4)];
@@ -109,7 +110,8 @@ fn nibble(digit: u8) -> Option<u8> {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        let hex = self.hex();
+        serializer.serialize_str(std::str::from_utf8(&hex).map_err(serde::ser::Error::custom)?)
     }
 }
 

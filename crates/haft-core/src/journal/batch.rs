@@ -9,7 +9,7 @@ use super::chain::{Head, SealedRecord};
 use super::payload::{FileRef, Payload, PayloadError, ToolCallStarted};
 use crate::artifact::ArtifactVersion;
 use crate::ids::{CallId, RunId};
-use crate::path::AuthorizedCall;
+use crate::path::{AuthorizedCall, PreparedArguments};
 use crate::ports::Timestamp;
 
 /// A record before it is sealed.
@@ -77,8 +77,17 @@ impl Batch {
 
     /// Adds a create-only file and gives what a record says of it.
     pub fn file(&mut self, path: impl Into<String>, bytes: Vec<u8>) -> FileRef {
-        let path = path.into();
-        let reference = FileRef { path: path.clone(), sha256: Digest::of(&bytes), bytes: bytes.len() as u64 };
+        let sha256 = Digest::of(&bytes);
+        self.file_of(path.into(), bytes, sha256)
+    }
+
+    /// Adds the file of a call's prepared arguments: their canonical bytes, whose digest is known already.
+    pub fn arguments_file(&mut self, path: String, arguments: &PreparedArguments) -> FileRef {
+        self.file_of(path, arguments.canonical().to_vec(), arguments.digest())
+    }
+
+    fn file_of(&mut self, path: String, bytes: Vec<u8>, sha256: Digest) -> FileRef {
+        let reference = FileRef { path: path.clone(), sha256, bytes: bytes.len() as u64 };
         self.files.push(NewFile { path, bytes });
         reference
     }

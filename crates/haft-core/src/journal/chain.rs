@@ -84,21 +84,23 @@ impl SealedRecord {
 
     /// The hash that the record's fields give: SHA-256 of its canonical header.
     pub fn computed_hash(&self) -> Digest {
-        Digest::of(self.header().as_bytes())
+        Digest::of(&self.header())
     }
 
     /// The canonical header: JSON with sorted keys and no blanks. Written by hand, since it is hashed for every record.
-    fn header(&self) -> String {
-        let mut header = String::with_capacity(320);
-        header.push_str("{\"kind\":");
-        header.push_str(&canonical::to_string(&Value::String(self.kind.clone())));
-        header.push_str(",\"payload_sha256\":\"");
-        header.push_str(&self.payload_digest.to_string());
-        header.push_str("\",\"prev\":\"");
-        header.push_str(&self.previous.to_string());
-        header.push_str("\",\"run\":");
-        header.push_str(&canonical::to_string(&Value::String(self.run.as_str().to_owned())));
-        header.push_str(&format!(",\"seq\":{},\"time\":{},\"v\":{}}}", self.seq, self.time.0, self.version));
+    fn header(&self) -> Vec<u8> {
+        let mut header = Vec::with_capacity(320);
+        header.extend_from_slice(b"{\"kind\":");
+        canonical::write_string(&self.kind, &mut header);
+        header.extend_from_slice(b",\"payload_sha256\":\"");
+        header.extend_from_slice(&self.payload_digest.hex());
+        header.extend_from_slice(b"\",\"prev\":\"");
+        header.extend_from_slice(&self.previous.hex());
+        header.extend_from_slice(b"\",\"run\":");
+        canonical::write_string(self.run.as_str(), &mut header);
+        header.extend_from_slice(
+            format!(",\"seq\":{},\"time\":{},\"v\":{}}}", self.seq, self.time.0, self.version).as_bytes(),
+        );
         header
     }
 
@@ -210,8 +212,8 @@ mod tests {
     fn the_header_is_canonical_json() {
         let (_, records) = chain();
         for record in records {
-            let value: Value = serde_json::from_str(&record.header()).unwrap();
-            assert_eq!(canonical::to_string(&value), record.header());
+            let value: Value = serde_json::from_slice(&record.header()).unwrap();
+            assert_eq!(canonical::to_bytes(&value), record.header());
         }
     }
 
