@@ -48,6 +48,9 @@ pub struct ToolSelection {
     pub deny: Vec<ToolId>,
     /// Aliases given by the profile.
     pub alias: IndexMap<ToolId, String>,
+    /// Descriptions given by the profile; they are frozen in the snapshot in place of the tool's own (DES-09).
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub description: IndexMap<ToolId, String>,
     /// Permissions given by the profile; they replace the tool's default (POL-10).
     pub permission: IndexMap<ToolId, Permission>,
 }

@@ -248,10 +248,11 @@ pub fn compile(
 }
 
 fn check_names(profile: &Profile, registry: &ToolRegistry) -> Result<(), CompileError> {
-    let keys: [(&'static str, Vec<&ToolId>); 5] = [
+    let keys: [(&'static str, Vec<&ToolId>); 6] = [
         ("tools.allow", profile.tools.allow.iter().collect()),
         ("tools.deny", profile.tools.deny.iter().collect()),
         ("tools.alias", profile.tools.alias.keys().collect()),
+        ("tools.description", profile.tools.description.keys().collect()),
         ("tools.permission", profile.tools.permission.keys().collect()),
         ("budget.calls_of", profile.budgets.calls_of.keys().collect()),
     ];
@@ -272,8 +273,11 @@ fn check_names(profile: &Profile, registry: &ToolRegistry) -> Result<(), Compile
 }
 
 fn bind(profile: &Profile, tool: &Arc<dyn Tool>) -> Result<BoundTool, CompileError> {
-    let declaration = tool.declaration().clone();
+    let mut declaration = tool.declaration().clone();
     let id = declaration.id().clone();
+    if let Some(description) = profile.tools.description.get(&id) {
+        declaration.descriptor.description.clone_from(description);
+    }
     let alias = profile.tools.alias.get(&id).cloned().unwrap_or_else(|| declaration.alias());
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if alias.is_empty() || alias.len() > 64 || !alias.chars().all(good) {

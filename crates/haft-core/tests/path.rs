@@ -420,3 +420,26 @@ fn an_admitted_call_knows_its_tool() {
     let call = admit(&profile(), "t_plain", json!({"text": "x"}));
     assert_eq!(call.tool().id(), &ToolId::builtin("t.plain"));
 }
+
+// DES-09
+#[test]
+fn the_profiles_description_is_frozen_in_the_snapshot() {
+    let mut described = profile();
+    described.tools.description.insert(ToolId::builtin("t.plain"), "Use this first.".into());
+    let tools = compiled(&described);
+    assert_eq!(tools.snapshot().bindings[0].descriptor.description, "Use this first.");
+    assert_eq!(model_tools(&tools, &ToolTurnContract::all(&tools))[0].description, "Use this first.");
+    assert_eq!(compiled(&profile()).snapshot().bindings[0].descriptor.description, "Says the same again.");
+}
+
+// RES-07
+#[test]
+fn a_result_belongs_to_its_call_and_its_tool_alone() {
+    let result = admit(&profile(), "t_plain", json!({"text": "x"}))
+        .refuse(ErrorCode::TOOL_DENIED, "no".into())
+        .to_result();
+    let (call, tool) = (haft_core::CallId::new("c_i_1_1_1"), ToolId::builtin("t.plain"));
+    assert!(result.belongs_to(&call, &tool));
+    assert!(!result.belongs_to(&haft_core::CallId::new("c_i_1_1_2"), &tool));
+    assert!(!result.belongs_to(&call, &ToolId::builtin("t.asks")));
+}

@@ -126,8 +126,9 @@ impl Driver {
         let policy = self.options.profile.spill;
         let text = result.text();
         let characters = text.chars().count() as u64;
-        let cap = started.tool().declaration().facts.result_cap;
-        if result.is_error || !policy.spills(characters, cap) {
+        let facts = &started.tool().declaration().facts;
+        // What must reach the model verbatim is not replaced (RES-30).
+        if result.is_error || facts.no_compress || !policy.spills(characters, facts.result_cap) {
             return None;
         }
         let whole = ArtifactVersion {

@@ -130,7 +130,7 @@ async fn results_stand_whole_in_their_files_and_never_in_the_journal() {
     assert_eq!(arguments.bytes.unwrap(), br#"{"text":"needle-in-the-hay"}"#);
 }
 
-// RES-13, RES-14, RES-15, RES-16, CFG-02
+// RES-13, RES-14, RES-15, RES-16, CFG-02, CONFLICT-07
 #[tokio::test]
 async fn a_long_success_becomes_an_artifact_and_a_preview() {
     let world = World::new();
@@ -456,4 +456,72 @@ async fn a_dry_run_decides_and_stores_nothing() {
     assert!(dry[0].question.is_none() && dry[1].question.is_some() && dry[2].refused.is_some());
     assert!(world.logged().is_empty());
     assert!(world.store.runs(None).await.unwrap().is_empty());
+}
+
+// REG-09
+#[tokio::test]
+async fn artifact_tools_see_the_artifacts_of_their_own_session_alone() {
+    let world = World::new();
+    let (one, two) = (world.session().await, world.session().await);
+    one.calls(vec![call("note", json!({"text": "of one"}))], world.options()).wait().await.unwrap();
+    assert!(two.artifacts().is_empty());
+    let outcomes =
+        two.calls(vec![call("note", json!({"text": "of two"}))], world.options()).wait().await.unwrap();
+    assert!(!outcomes[0].result.is_error);
+    assert_eq!(
+        (one.artifacts()[0].content.as_str(), two.artifacts()[0].content.as_str()),
+        ("of one", "of two")
+    );
+}
+
+// EXE-10
+#[tokio::test]
+async fn a_tool_that_waits_holds_up_no_other_session() {
+    let world = World::new();
+    let (one, two) = (world.session().await, world.session().await);
+    let waiting = one.calls(vec![call("writes", json!({}))], world.options());
+    while world.logged().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let outcomes = two.calls(vec![call("echo", json!({"text": "2"}))], world.options()).wait().await.unwrap();
+    assert!(!outcomes[0].result.is_error);
+    waiting.stop();
+    assert_eq!(world.logged(), ["writes ", "echo 2"]);
+}
+
+// RES-30
+#[tokio::test]
+async fn what_must_reach_the_model_verbatim_is_never_replaced() {
+    let world = World::new();
+    let outcomes = batch(&world, vec![call("verbatim", json!({"size": 60_000}))]).await;
+    assert_eq!(outcomes[0].result.text().chars().count(), 60_000);
+    let outcomes = batch(&world, vec![call("long", json!({"size": 40_000}))]).await;
+    assert_eq!(outcomes[0].result.text().chars().count(), 40_000);
+}
+
+// RES-20
+#[tokio::test]
+async fn spilling_looks_at_one_result_and_never_at_the_length_of_the_conversation() {
+    let world = World::new();
+    let session = world.session().await;
+    let long = || call("long", json!({"size": 49_000}));
+    let model = FakeModel::new(vec![says("", vec![long(), long(), long(), long()]), says("done", vec![])]);
+    session.prompt("go".into(), model.clone(), world.options()).wait().await.unwrap();
+    let requests = model.requests.lock().unwrap().clone();
+    let Some(Message::Results(results)) = requests[1].messages.last() else { panic!() };
+    assert!(results.iter().all(|result| result.body.chars().count() == 49_000));
+}
+
+// REG-11
+#[tokio::test]
+async fn results_are_no_chat_messages_and_titles_are_for_people_alone() {
+    let world = World::new();
+    let session = world.session().await;
+    let outcomes = session
+        .calls(vec![call("echo", json!({})), call("Echo", json!({}))], world.options())
+        .wait()
+        .await
+        .unwrap();
+    assert_eq!(outcomes[1].result.error_code, Some(ErrorCode::UNKNOWN_TOOL));
+    assert!(haft_engine::conversation(world.store.as_ref(), session.id()).await.unwrap().is_empty());
 }

@@ -168,7 +168,7 @@ impl World {
         let log = Log::default();
         let mut registry = ToolRegistry::default();
         let mut allow = Vec::new();
-        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 13] = [
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 14] = [
             ("echo", Kind::Echo, |_| {}),
             ("yielding", Kind::Yielding, |_| {}),
             ("asks", Kind::Echo, |facts| facts.permission = Permission::Ask),
@@ -176,6 +176,7 @@ impl World {
             ("deferred", Kind::Echo, |facts| facts.placement = Placement::DeferLast),
             ("long", Kind::Long, |_| {}),
             ("whole", Kind::Long, |facts| facts.result_cap = ResultCap::Unlimited),
+            ("verbatim", Kind::Long, |facts| facts.no_compress = true),
             ("fails", Kind::Fails, |_| {}),
             ("panics", Kind::Panics, |_| {}),
             ("system", Kind::System, |_| {}),
