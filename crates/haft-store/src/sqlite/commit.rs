@@ -242,19 +242,31 @@ fn in_transaction(
     works: Vec<Work>,
 ) -> rusqlite::Result<(Vec<Result<(), StoreError>>, bool)> {
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
+    // A savepoint copies every page that changes after it; alone there is nobody to spare.
+    let is_alone = works.len() == 1;
     run("BEGIN IMMEDIATE")?;
     let before = connection.total_changes();
     let mut outcomes = Vec::with_capacity(works.len());
     for work in works {
-        run("SAVEPOINT work")?;
+        if !is_alone {
+            run("SAVEPOINT work")?;
+        }
         fault::point();
         let outcome = work(connection);
         fault::point();
-        if outcome.is_err() {
-            // Where SQLite itself undid the whole transaction (disk full), this fails, and so do all.
-            run("ROLLBACK TO work")?;
+        if is_alone && outcome.is_err() {
+            if !connection.is_autocommit() {
+                run("ROLLBACK")?;
+            }
+            return Ok((vec![outcome], false));
         }
-        run("RELEASE work")?;
+        if !is_alone {
+            if outcome.is_err() {
+                // Where SQLite itself undid the whole transaction (disk full), this fails, and so do all.
+                run("ROLLBACK TO work")?;
+            }
+            run("RELEASE work")?;
+        }
         outcomes.push(outcome);
     }
     let wrote = connection.total_changes() != before;

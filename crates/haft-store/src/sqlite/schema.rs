@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_core::ports::{StoreError, Timestamp};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 /// How long a writer waits for another process's transaction.
@@ -57,6 +58,12 @@ pub(crate) fn open_writer(home: &Path, now: Timestamp) -> Result<Connection, Sto
     Ok(connection)
 }
 
+/// Plans that do not look at bound values. Else the partial indexes make SQLite prepare a statement anew at every use.
+fn stable_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
@@ -79,8 +86,10 @@ pub(crate) fn open_reader(home: &Path) -> Result<Option<Connection>, StoreError>
     check_beginning(&file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&file, flags).map_err(|error| failed(&file, &error))?;
-    let opened =
-        connection.busy_timeout(BUSY).and_then(|()| connection.pragma_update(None, "query_only", true));
+    let opened = connection
+        .busy_timeout(BUSY)
+        .and_then(|()| stable_plans(&connection))
+        .and_then(|()| connection.pragma_update(None, "query_only", true));
     opened.map_err(|error| failed(&file, &error))?;
     if format_of(&connection, &file)? < newest_format() {
         // Made by a process that died at once, or in an older format: the first write brings it up to date.
@@ -137,7 +146,7 @@ fn prepare(connection: &mut Connection, now: Timestamp) -> rusqlite::Result<()> 
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    stable_plans(connection)?;
     let format = |connection: &Connection| {
         connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))
     };
