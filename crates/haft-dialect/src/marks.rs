@@ -89,8 +89,14 @@ pub(crate) enum Mark {
     Nothing,
 }
 
-/// Looks for a mark at the start of the text.
+/// Looks for a mark at the start of a text that begins with `<`.
 pub(crate) fn mark_at(text: &str) -> Mark {
+    // Few second characters begin a mark.
+    match text.as_bytes().get(1) {
+        None => return Mark::Begun,
+        Some(b'|' | b'/' | b'e' | b's' | 0xEF) => {}
+        Some(_) => return Mark::Nothing,
+    }
     if let Some(mark) = ENDS.iter().find(|mark| text.starts_with(*mark)) {
         return Mark::End(mark.len());
     }

@@ -21,7 +21,10 @@ pub const MAX_BYTES: usize = 16 << 20;
 pub const MAX_ATTEMPTS: usize = 1000;
 
 /// Bytes of trying that a fed byte pays for.
-const CREDIT_PER_BYTE: usize = 4;
+const CREDIT_PER_BYTE: usize = 2;
+
+/// Held bytes up to which every piece is tried.
+const SHORT: usize = 32;
 
 /// What a parser needs to know beside dialect and tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,8 +90,7 @@ impl Parser {
 
     /// Takes the next piece of the text and sends what it decides.
     pub fn feed(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
-        let fed_from = self.buffer.len();
-        let room = MAX_BYTES.saturating_sub(fed_from);
+        let room = MAX_BYTES.saturating_sub(self.buffer.len());
         if chunk.len() <= room {
             self.buffer.push_str(chunk);
         } else {
@@ -97,7 +99,7 @@ impl Parser {
             self.buffer.push_str(chunk.get(..end).unwrap_or_default());
         }
         self.credit = self.credit.saturating_add(CREDIT_PER_BYTE * chunk.len());
-        if self.holding && !self.worth_trying(fed_from) {
+        if self.holding && !self.worth_trying(chunk) {
             return;
         }
         let source = Source::new(&self.buffer, false);
@@ -108,21 +110,25 @@ impl Parser {
         }
     }
 
-    /// Whether the held text is paid for, and could be decided by what came since an offset.
-    fn worth_trying(&self, fed_from: usize) -> bool {
+    /// Whether the held text is paid for, and could be decided by the piece that was fed last.
+    fn worth_trying(&self, chunk: &str) -> bool {
         let held = self.buffer.len() - self.message.at();
         if held > self.credit {
             return false;
         }
-        // A long block that may be a call is decided by its closing marks only.
-        const SHORT: usize = 64;
         if held <= SHORT || !self.message.holds_block(Source::new(&self.buffer, false)) {
             return true;
         }
-        let from = fed_from.saturating_sub(16).max(self.message.at());
-        let fresh = self.buffer.as_bytes().get(from..).unwrap_or_default();
-        let has = |word: &[u8]| !word.is_empty() && memchr::memmem::find(fresh, word).is_some();
-        has(self.names.wrapper_tail()) || has(b"call") || has(b"params") || has(b"arguments")
+        // A long block that may be a call is decided by its closing marks only.
+        let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
+        memchr::memchr_iter(b'>', chunk.as_bytes()).any(|at| {
+            let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default();
+            let before = before.strip_suffix(b"s").unwrap_or(before);
+            before.ends_with(b"call")
+                || before.ends_with(b"param")
+                || before.ends_with(b"argument")
+                || before.ends_with(self.names.wrapper_tail())
+        })
     }
 
     /// Ends the text. `reason` says why the model stopped.
@@ -258,9 +264,7 @@ impl Collected {
             [Span { start: 0, end }] => {
                 let mut text = buffer;
                 text.truncate(*end);
-                text.truncate(text.trim_end_matches(is_blank).len());
-                let leading = text.len() - text.trim_start_matches(is_blank).len();
-                text.drain(..leading);
+                trim(&mut text);
                 text
             }
             spans => joined(&buffer, spans),
@@ -270,9 +274,17 @@ impl Collected {
 }
 
 fn joined(buffer: &str, spans: &[Span]) -> String {
-    let pieces = spans.iter().map(|span| buffer.get(span.start..span.end).unwrap_or_default());
-    let text: String = pieces.collect();
-    text.trim_matches(is_blank).to_owned()
+    let mut text = String::with_capacity(spans.iter().map(|span| span.end - span.start).sum());
+    text.extend(spans.iter().map(|span| buffer.get(span.start..span.end).unwrap_or_default()));
+    trim(&mut text);
+    text
+}
+
+/// Takes blanks off both ends, in place.
+fn trim(text: &mut String) {
+    text.truncate(text.trim_end_matches(is_blank).len());
+    let leading = text.len() - text.trim_start_matches(is_blank).len();
+    text.drain(..leading);
 }
 
 fn extend(spans: &mut Vec<Span>, from: usize, to: usize) {

@@ -508,6 +508,10 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+        if self.draft.is_full() {
+            self.draft.fault.get_or_insert(Fault::TooManyParameters);
+            return self.recover(tag.end);
+        }
         let mut name = Cow::Borrowed(tag.name);
         if Names::is_parameter_element(tag.name) && !self.names.is_parameter(tag.name, self.draft.tool) {
             name = carried_name(tag).unwrap_or(name);

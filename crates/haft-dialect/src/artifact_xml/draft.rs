@@ -12,6 +12,9 @@ use crate::scan::is_blank;
 use crate::tools::Tool;
 use crate::{MalformedCall, ParsedCall, Repair, Span};
 
+/// Parameters of one call, at most.
+const MAX_PARAMETERS: usize = 1000;
+
 /// What became of one attempt.
 pub(crate) type Outcome = Result<ParsedCall, MalformedCall>;
 
@@ -32,6 +35,7 @@ pub(super) enum Fault {
     CutInName,
     CutInJson,
     AmbiguousEnd(String),
+    TooManyParameters,
     BadJson(String),
     TwoNames(String),
     ArgumentsNoObject,
@@ -115,6 +119,11 @@ impl<'a, 'n> Draft<'a, 'n> {
         if !self.repairs.contains(&repair) {
             self.repairs.push(repair);
         }
+    }
+
+    /// Whether no more parameters are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.given.len() >= MAX_PARAMETERS
     }
 
     pub(super) fn give_text(&mut self, name: Cow<'a, str>, text: Cow<'a, str>) {
@@ -287,6 +296,9 @@ fn malformed(name: Option<String>, fault: &Fault, span: Span) -> MalformedCall {
             format!("several places could be the end of the value of {parameter:?}"),
             "Wrap every value in <![CDATA[...]]>.",
         ),
+        Fault::TooManyParameters => {
+            (format!("the call has more than {MAX_PARAMETERS} parameters"), "Give each parameter once.")
+        }
         Fault::BadJson(error) => (
             format!("the JSON of the call cannot be read: {error}"),
             "Write valid JSON, or the parameters as elements.",

@@ -354,15 +354,6 @@ impl<'a> Reader<'a, '_, '_> {
     /// A `<` or `＜` of the text.
     fn bracket(&mut self, at: usize) -> Reads<()> {
         let source = self.source;
-        // The common case: a bracket that begins no tag at all.
-        if let Some(next) = source.byte(at + 1)
-            && next.is_ascii()
-            && !next.is_ascii_alphabetic()
-            && !matches!(next, b'/' | b'_' | b'|' | 0)
-        {
-            self.pass(at + 1);
-            return Ok(());
-        }
         self.pass(at);
         match mark_at(source.rest(at)) {
             Mark::End(length) => return self.end_mark(at, length),
@@ -845,18 +836,25 @@ impl<'a> Reader<'a, '_, '_> {
     }
 }
 
+/// Whether a tag or a mark can go on like this after its bracket.
+fn may_begin_tag(next: u8) -> bool {
+    next.is_ascii_alphabetic() || !next.is_ascii() || matches!(next, b'/' | b'_' | b'|' | 0)
+}
+
 /// The next place of a text that could be anything but text.
 fn next_mark(source: Source<'_>, from: usize) -> Option<usize> {
     let mut at = from;
+    let bytes = source.bytes();
     loop {
-        let rest = source.bytes().get(at..)?;
-        let offset = memchr::memchr3(b'<', b'`', 0x9C, rest)?;
-        let found = at + offset;
-        if rest.get(offset) != Some(&0x9C) {
-            return Some(found);
-        }
-        if found >= from + 2 && source.bytes().get(found - 2..found) == Some(&[0xEF, 0xBC]) {
-            return Some(found - 2);
+        let found = at + memchr::memchr3(b'<', b'`', 0x9C, bytes.get(at..)?)?;
+        match bytes.get(found..) {
+            Some([b'<', next, ..]) if !may_begin_tag(*next) => {}
+            Some([0x9C, ..]) => {
+                if found >= from + 2 && bytes.get(found - 2..found) == Some(&[0xEF, 0xBC]) {
+                    return Some(found - 2);
+                }
+            }
+            _ => return Some(found),
         }
         at = found + 1;
     }

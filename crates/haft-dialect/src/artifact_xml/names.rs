@@ -9,10 +9,10 @@ use crate::tools::{Tool, ToolSet};
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(crate) tools: std::sync::Arc<ToolSet>,
-    /// Keys of the wrapper, singular: the configured one and those that models know by heart.
-    wrappers: Vec<String>,
-    /// The wrapper exactly as configured.
+    /// The wrapper as configured.
     configured: String,
+    /// Its key, if it is none of those that models know by heart.
+    own_key: Option<String>,
 }
 
 /// Whether a wrapper is in the plural.
@@ -22,6 +22,8 @@ pub(super) enum Wrapper {
     Plural,
 }
 
+/// Keys of the wrappers that models know by heart.
+const KNOWN_WRAPPERS: [&str; 2] = ["toolcall", "functioncall"];
 const CONTAINERS: [&str; 6] = ["params", "parameters", "arguments", "args", "tool_input", "tool_params"];
 const NAME_TAGS: [&str; 3] = ["name", "tool_name", "function_name"];
 /// Elements that carry the tool's name in an attribute or after `=`, in other dialects.
@@ -31,13 +33,8 @@ const PARAMETER_ELEMENTS: [&str; 4] = ["parameter", "param", "argument", "arg"];
 
 impl Names {
     pub(crate) fn new(tools: std::sync::Arc<ToolSet>, tags: &Tags) -> Self {
-        let mut wrappers = vec![plain_key(&tags.call)];
-        for known in ["toolcall", "functioncall"] {
-            if !wrappers.iter().any(|wrapper| wrapper == known) {
-                wrappers.push(known.to_owned());
-            }
-        }
-        Self { tools, wrappers, configured: tags.call.clone() }
+        let own_key = (tags.call != "tool_call").then(|| plain_key(&tags.call));
+        Self { tools, configured: tags.call.clone(), own_key }
     }
 
     /// The last letters of the configured wrapper, by which a held block notices that it may be complete.
@@ -51,15 +48,16 @@ impl Names {
             return Some(Wrapper::Single);
         }
         let last = name.as_bytes().last()?.to_ascii_lowercase();
-        if !self.wrappers.iter().any(|wrapper| last == b's' || wrapper.as_bytes().last() == Some(&last)) {
+        let own_last = self.own_key.as_deref().and_then(|key| key.as_bytes().last());
+        if !matches!(last, b'l' | b's') && own_last != Some(&last) || name.len() < 3 {
             return None;
         }
         let key = plain_key(name);
-        if self.wrappers.contains(&key) {
+        let known = |key: &str| KNOWN_WRAPPERS.contains(&key) || self.own_key.as_deref() == Some(key);
+        if known(&key) {
             return Some(Wrapper::Single);
         }
-        let singular = key.strip_suffix('s')?;
-        self.wrappers.iter().any(|wrapper| wrapper == singular).then_some(Wrapper::Plural)
+        key.strip_suffix('s').filter(|singular| known(singular)).map(|_| Wrapper::Plural)
     }
 
     /// Whether the tag holds the parameters, for this tool (all tools if it is not known yet).

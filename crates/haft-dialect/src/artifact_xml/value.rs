@@ -64,6 +64,11 @@ impl SectionEnds {
             Some(found) if known && found >= from => return self.found,
             Some(_) | None => {}
         }
+        // In a flood of ends the next one is right here.
+        if source.bytes().get(from..).is_some_and(|rest| rest.starts_with(b"]]>")) {
+            *self = Self { from, to: source.len(), found: Some(from) };
+            return self.found;
+        }
         // The last two bytes seen may begin an end.
         let unseen = if known && self.found.is_none() { self.to.saturating_sub(2).max(from) } else { from };
         let rest = source.bytes().get(unseen..).unwrap_or_default();
@@ -343,8 +348,8 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             };
             match tag.kind {
                 TagKind::Open if self.names.is_parameter(tag.name, tool) => return Ok(whole(found)),
-                TagKind::Open => opened.add(tag.name, 1),
-                TagKind::Close if opened.count(tag.name) > 0 => opened.add(tag.name, -1),
+                TagKind::Open => opened.open(tag.name),
+                TagKind::Close if opened.count(tag.name) > 0 => opened.close(tag.name),
                 TagKind::Close if self.names.is_container(tag.name, tool) => return Ok(whole(found)),
                 TagKind::Close if self.goes_on(tag.end, name, tool, false)? => return Ok(whole(tag.end)),
                 TagKind::Close | TagKind::Empty => {}
@@ -455,7 +460,7 @@ enum Look {
 #[derive(Debug, Default)]
 struct Opened<'a> {
     scanned_to: usize,
-    counts: HashMap<&'a str, i32>,
+    counts: HashMap<&'a str, u32>,
 }
 
 impl<'a> Opened<'a> {
@@ -467,8 +472,8 @@ impl<'a> Opened<'a> {
             match tag_at(piece, found) {
                 Ok(Some(tag)) => {
                     match tag.kind {
-                        TagKind::Open => self.add(tag.name, 1),
-                        TagKind::Close => self.add(tag.name, -1),
+                        TagKind::Open => self.open(tag.name),
+                        TagKind::Close => self.close(tag.name),
                         TagKind::Empty => {}
                     }
                     at = tag.end;
@@ -479,12 +484,18 @@ impl<'a> Opened<'a> {
         self.scanned_to = value.end.max(self.scanned_to);
     }
 
-    fn add(&mut self, name: &'a str, change: i32) {
-        let count = self.counts.entry(name).or_insert(0);
-        *count = (*count + change).max(0);
+    fn open(&mut self, name: &'a str) {
+        *self.counts.entry(name).or_insert(0_u32) += 1;
     }
 
-    fn count(&self, name: &str) -> i32 {
+    /// What closes nothing that was opened does not count.
+    fn close(&mut self, name: &str) {
+        if let Some(count) = self.counts.get_mut(name).filter(|count| **count > 0) {
+            *count -= 1;
+        }
+    }
+
+    fn count(&self, name: &str) -> u32 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 }
