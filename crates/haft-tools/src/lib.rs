@@ -11,11 +11,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(any(feature = "artifacts", feature = "files", feature = "data"))]
 mod arguments;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
 #[cfg(feature = "data")]
 pub mod data;
+#[cfg(feature = "files")]
+pub mod files;
 
 use std::sync::Arc;
 
@@ -27,10 +30,13 @@ use haft_schema::SchemaError;
 /// # Errors
 /// [`SchemaError`] if a declaration carries a schema that is none; the tests of this crate rule that out.
 pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
-    let mut tools = Vec::new();
-    #[cfg(feature = "artifacts")]
-    tools.extend(artifacts::tools()?);
-    #[cfg(feature = "data")]
-    tools.extend(data::tools()?);
-    Ok(tools)
+    let families: Vec<Vec<Arc<dyn Tool>>> = Vec::from([
+        #[cfg(feature = "artifacts")]
+        artifacts::tools()?,
+        #[cfg(feature = "files")]
+        files::tools()?,
+        #[cfg(feature = "data")]
+        data::tools()?,
+    ]);
+    Ok(families.into_iter().flatten().collect())
 }

@@ -3,4 +3,6 @@
 
 mod artifacts;
 mod data;
+mod escapes;
+mod files;
 mod support;

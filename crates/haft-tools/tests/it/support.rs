@@ -4,18 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use haft_core::artifact::Artifacts;
 use haft_core::consent::ConsentEnvironment;
+use haft_core::facts::Permission;
 use haft_core::gate::Admission;
 use haft_core::journal::Head;
 use haft_core::path::{InjectedValues, Resolution, Standing, StartedCall};
+use haft_core::policy::Decision;
 use haft_core::ports::NeverCancelled;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    ArtifactVersion, Batch, Cancel, Clock, Gate, Ids, InvocationId, Profile, RequestedCall, RunId, Services,
-    SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput, ToolRegistry, ToolTurnContract,
-    snapshot,
+    ArtifactVersion, Batch, Cancel, Clock, Gate, Ids, InvocationId, Profile, ProjectId, RequestedCall, RunId,
+    Services, SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput, ToolRegistry,
+    ToolTurnContract, snapshot,
 };
+use haft_core::{BoxFuture, Digest};
+use haft_tools::files::{BeforeImages, ProjectError, ProjectFolders};
 use serde_json::Value;
 
 /// One invocation with some tools.
@@ -55,6 +61,20 @@ impl Invocation {
             environment: ConsentEnvironment::default(),
             turn: 0,
         }
+    }
+
+    pub(crate) fn in_project(mut self, id: &str, folder: Option<&str>) -> Self {
+        self.injected.project_id = Some(id.to_owned());
+        self.environment = ConsentEnvironment {
+            project: Some(ProjectId::new(id)),
+            project_folder: folder.map(str::to_owned),
+        };
+        self
+    }
+
+    /// Prepares a call and asks policy, as `--dry-run` does.
+    pub(crate) fn decide(&mut self, alias: &str, arguments: Value) -> Decision {
+        self.decided(alias, arguments).unwrap().decision().clone()
     }
 
     pub(crate) fn in_real_time(mut self) -> Self {
@@ -230,5 +250,90 @@ impl Artifacts for MemoryArtifacts {
 
     fn read_cap(&self) -> u64 {
         self.read_cap
+    }
+}
+
+/// A profile in which `tools` ask.
+pub(crate) fn asking(tools: &[&str]) -> impl FnOnce(&mut Profile) {
+    let ids: Vec<ToolId> = tools.iter().map(|name| ToolId::builtin(name)).collect();
+    move |profile| profile.tools.permission.extend(ids.into_iter().map(|id| (id, Permission::Ask)))
+}
+
+/// A folder of the test with a project `demo` and a canary beside it.
+pub(crate) struct Ground {
+    _folder: tempfile::TempDir,
+    pub(crate) root: Dir,
+    pub(crate) path: String,
+    images: Arc<MemoryImages>,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        root.create_dir_all("demo/src").unwrap();
+        root.create_dir("outside").unwrap();
+        root.write("outside/canary.txt", "canary").unwrap();
+        let path = folder.path().to_str().unwrap().to_owned();
+        Self { _folder: folder, root, path, images: Arc::default() }
+    }
+
+    pub(crate) fn services(&self) -> Services {
+        let mut services = Services::default();
+        services.insert::<dyn ProjectFolders>(Arc::new(Folders(self.root.try_clone().unwrap())));
+        services.insert::<dyn BeforeImages>(self.images.clone());
+        services
+    }
+
+    /// The project's file, if it is there.
+    pub(crate) fn file(&self, path: &str) -> Option<String> {
+        self.root.read_to_string(format!("demo/{path}")).ok()
+    }
+
+    /// What was kept under that digest.
+    pub(crate) fn image(&self, digest: &Digest) -> Option<Vec<u8>> {
+        self.images.0.lock().unwrap().get(digest).cloned()
+    }
+
+    /// Fails unless everything outside of the project is as it was.
+    pub(crate) fn assert_outside_untouched(&self) {
+        let names = |folder: &str| -> Vec<String> {
+            let entries = self.root.read_dir(folder).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names("outside"), ["canary.txt"]);
+        assert_eq!(names("."), ["demo", "outside"]);
+        assert_eq!(self.root.read_to_string("outside/canary.txt").unwrap(), "canary");
+    }
+}
+
+struct Folders(Dir);
+
+impl ProjectFolders for Folders {
+    fn open(&self, id: &str) -> Result<Dir, ProjectError> {
+        if id != "demo" {
+            return Err(ProjectError::NotFound(id.to_owned()));
+        }
+        self.0
+            .open_dir(id)
+            .map_err(|error| ProjectError::Unavailable { id: id.into(), reason: error.to_string() })
+    }
+
+    fn resolved(&self, _id: &str) -> Option<String> {
+        None
+    }
+}
+
+#[derive(Default)]
+struct MemoryImages(Mutex<BTreeMap<Digest, Vec<u8>>>);
+
+impl BeforeImages for MemoryImages {
+    fn keep<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<Digest, ToolError>> {
+        let digest = Digest::of(bytes);
+        self.0.lock().unwrap().insert(digest, bytes.to_vec());
+        Box::pin(async move { Ok(digest) })
     }
 }

@@ -1,0 +1,185 @@
+//! The file tools of a project (FIL-01 to FIL-03, FIL-07 to FIL-10): reading, writing, editing, listing inside one folder
+//! that the user named.
+//!
+//! Every access goes through a [`cap_std::fs::Dir`] that the port [`ProjectFolders`] hands out; no path of the machine is
+//! ever opened here. Paths are judged twice: by their text in [`path`], so that consent and execution speak of the same
+//! place, and by the folder handle, which follows no link out of it. What changes files follows no link at all.
+
+mod delete;
+mod edit;
+mod encoding;
+mod exists;
+mod folder;
+mod list;
+mod mkdir;
+mod path;
+mod ports;
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use haft_core::consent::{Ask, ConsentEnvironment};
+use haft_core::facts::{Injection, InjectionSource, ToolFacts};
+use haft_core::path::PreparedArguments;
+use haft_core::ports::Touches;
+use haft_core::result::{Change, FileChange};
+use haft_core::{Digest, ErrorCode, Scope, StartedCall, Tool, ToolContext, ToolError};
+use haft_schema::SchemaError;
+
+pub use ports::{BeforeImages, ProjectError, ProjectFolders};
+
+use folder::Seen;
+use path::ProjectPath;
+
+/// The family: read, write, edit, delete, list, exists, mkdir.
+///
+/// # Errors
+/// [`SchemaError`] if a declaration carries a schema that is none.
+pub fn tools() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
+    Ok(vec![
+        Arc::new(read::FileRead::new()?),
+        Arc::new(write::FileWrite::new()?),
+        Arc::new(edit::FileEdit::new()?),
+        Arc::new(delete::FileDelete::new()?),
+        Arc::new(list::FileList::new()?),
+        Arc::new(exists::FileExists::new()?),
+        Arc::new(mkdir::FileMkdir::new()?),
+    ])
+}
+
+/// The name of the parameter that the host fills (FIL-01, CTX-02).
+const PROJECT_ID: &str = "project_id";
+
+/// The facts that all tools of the family share.
+fn family(facts: &mut ToolFacts, alias: &str) {
+    facts.alias = Some(alias.to_owned());
+    facts.category = "file".to_owned();
+    facts.injections =
+        vec![Injection { parameter: PROJECT_ID.to_owned(), source: InjectionSource::ProjectId }];
+}
+
+/// One call in one project: opened and its path judged, or the reason why not (FIL-02, FIL-03).
+struct Place {
+    project: String,
+    dir: Dir,
+    path: ProjectPath,
+}
+
+impl Place {
+    /// The place that `path` means. The order of the complaints is the source's: no project, unknown project, path.
+    async fn open(call: &StartedCall, context: &dyn ToolContext, path: &str) -> Result<Self, ToolError> {
+        let project = call.arguments().text(PROJECT_ID).filter(|id| !id.is_empty()).ok_or_else(|| {
+            let code = ErrorCode::new("project.required");
+            ToolError::new(code, "project_id is required for file operations")
+        })?;
+        let folders = context.services().get::<dyn ProjectFolders>().cloned().ok_or_else(|| {
+            let code = ErrorCode::new("project.unavailable");
+            ToolError::new(code, "This host has no project folders. Work without files.")
+        })?;
+        let project = project.to_owned();
+        let (dir, project) =
+            blocking(move || Ok((folders.open(&project).map_err(|error| error.to_tool_error())?, project)))
+                .await?;
+        Ok(Self { project, dir, path: ProjectPath::parse(path)? })
+    }
+
+    /// Keeps what a file held before it is changed. Without a place to keep it, nothing is changed.
+    async fn keep(
+        &self,
+        context: &dyn ToolContext,
+        before: Option<&Seen>,
+    ) -> Result<Option<Digest>, ToolError> {
+        let Some(seen) = before else { return Ok(None) };
+        let images = context.services().get::<dyn BeforeImages>().ok_or_else(|| {
+            ToolError::new(
+                ErrorCode::new("project.unavailable"),
+                format!("`{}` was not changed: this host cannot keep what it held before.", self.path),
+            )
+        })?;
+        images.keep(&seen.bytes).await.map(Some)
+    }
+
+    /// The change that the journal tells.
+    fn change(&self, before: Option<Digest>, after: Option<Digest>) -> Change {
+        Change::File(FileChange {
+            root: format!("project:{}", self.project),
+            path: self.path.to_string(),
+            before,
+            after,
+        })
+    }
+}
+
+/// Runs file work where it may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => runtime.spawn_blocking(work).await.unwrap_or_else(|error| {
+            Err(ToolError::failed("The file work broke off.").with_detail(error.to_string()))
+        }),
+        Err(_) => work(),
+    }
+}
+
+/// What a call that looks at one file touches.
+fn reads(arguments: &PreparedArguments) -> Touches {
+    match named(arguments) {
+        Some((project, path)) => {
+            Touches::Resources { reads: vec![format!("project:{project}/{path}")], writes: Vec::new() }
+        }
+        None => Touches::Everything,
+    }
+}
+
+/// What a call that changes one file touches: the file, and the folders whose content it changes.
+fn writes(arguments: &PreparedArguments) -> Touches {
+    match named(arguments) {
+        Some((project, path)) => {
+            let mut writes = vec![format!("project:{project}/{path}")];
+            let mut folder = path.parent();
+            while let Some(here) = folder {
+                writes.push(format!("project:{project}/{here}"));
+                folder = here.parent();
+            }
+            Touches::Resources { reads: Vec::new(), writes }
+        }
+        None => Touches::Everything,
+    }
+}
+
+fn named(arguments: &PreparedArguments) -> Option<(&str, ProjectPath)> {
+    Some((arguments.text(PROJECT_ID)?, ProjectPath::parse(arguments.text("path")?).ok()?))
+}
+
+/// What a yes to a change could cover: the file where only that is offered first, then its folder, then the tool. A path
+/// that leaves the project is refused when the call runs; no grant of a place covers it.
+fn scopes(arguments: &PreparedArguments, environment: &ConsentEnvironment, narrowest: Narrowest) -> Ask {
+    let path = arguments.text("path").and_then(|path| ProjectPath::parse(path).ok());
+    let Some(path) = path else { return Ask { scopes: vec![Scope::Tool], ..Ask::default() } };
+    let absolute = |path: &ProjectPath| match &environment.project_folder {
+        Some(folder) if path.is_root() => folder.clone(),
+        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
+        None => path.to_string(),
+    };
+    let folder = Scope::Path(absolute(&path.parent().unwrap_or_else(ProjectPath::root)));
+    let scopes = match narrowest {
+        Narrowest::File => vec![Scope::File(absolute(&path)), folder, Scope::Tool],
+        Narrowest::Folder => vec![folder, Scope::Tool],
+        Narrowest::NewFolder => vec![Scope::Path(absolute(&path)), folder, Scope::Tool],
+    };
+    Ask { scopes, ..Ask::default() }
+}
+
+/// The narrowest scope that a tool offers.
+#[derive(Clone, Copy)]
+enum Narrowest {
+    /// The file itself.
+    File,
+    /// The folder that the file is in.
+    Folder,
+    /// The folder that is made.
+    NewFolder,
+}
