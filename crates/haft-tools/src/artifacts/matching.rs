@@ -247,13 +247,13 @@ fn approximate(text: &str, alike: &Alike, passage: &Alike) -> Result<Found, Miss
         return Err(Miss::Absent);
     }
     let range = alike.covering(start..end);
-    let mut rivals: Vec<usize> = Vec::new();
     let near = least + rival_margin(least);
-    rivals.extend(
-        ends.iter().filter(|(end, distance)| *end <= start && *distance <= near).map(|(end, _)| *end),
-    );
+    let before =
+        ends.iter().filter(|(end, distance)| *end <= start && *distance <= near).map(|(end, _)| *end);
+    // Some places on each side are enough to refuse and to name.
+    let mut rivals: Vec<usize> = before.take(MAX_PLACES / 2).collect();
     pattern.distances(characters[end..].iter().copied(), Start::Anywhere, |at, distance| {
-        if distance <= near {
+        if distance <= near && rivals.len() < MAX_PLACES {
             rivals.push(end + at);
         }
     });

@@ -4,14 +4,13 @@ use haft_core::consent::{Ask, ConsentEnvironment};
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
 use haft_core::{
-    BoxFuture, Effect, ErrorCode, StartedCall, Tool, ToolContext, ToolDeclaration, ToolError, ToolId,
-    ToolOutput,
+    BoxFuture, Effect, StartedCall, Tool, ToolContext, ToolDeclaration, ToolError, ToolId, ToolOutput,
 };
 use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::folder::{delete, look, parent};
+use super::folder::{delete, missing};
 use super::{Narrowest, Place, blocking, family, scopes, writes};
 use crate::arguments::arguments;
 
@@ -67,16 +66,8 @@ impl Tool for FileDelete {
 async fn run(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, ToolError> {
     let Arguments { path } = arguments(call)?;
     let place = Place::open(call, context, path).await?;
-    let (place, before) = blocking(move || {
-        let (folder, name) = parent(&place.dir, &place.path, false)?;
-        let before = look(&place.dir, &folder, name, &place.path)?;
-        Ok((place, before))
-    })
-    .await?;
-    let Some(seen) = before else {
-        let message = format!("There is no `{}` in the project. Nothing was deleted.", place.path);
-        return Err(ToolError::new(ErrorCode::new("project.file_not_found"), message));
-    };
+    let (place, before) = place.before().await?;
+    let seen = before.ok_or_else(|| missing(&place.path))?;
     let image = place.keep(context, Some(&seen)).await?;
     let place = blocking(move || delete(&place.dir, &place.path, &seen).map(|()| place)).await?;
     let path = place.path.to_string();

@@ -13,7 +13,7 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::folder::{look, parent, replace};
+use super::folder::{missing, replace};
 use super::path::ProjectPath;
 use super::{Narrowest, Place, blocking, encoding, family, scopes, writes};
 use crate::arguments::arguments;
@@ -94,19 +94,8 @@ impl Tool for FileEdit {
 async fn edit(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, ToolError> {
     let wanted: Arguments<'_> = arguments(call)?;
     let place = Place::open(call, context, wanted.path).await?;
-    let (place, before) = blocking(move || {
-        let (folder, name) = parent(&place.dir, &place.path, false)?;
-        let before = look(&place.dir, &folder, name, &place.path)?;
-        Ok((place, before))
-    })
-    .await?;
-    let Some(seen) = before else {
-        let path = &place.path;
-        return Err(ToolError::new(
-            ErrorCode::new("project.file_not_found"),
-            format!("There is no `{path}` in the project. List its folder first, or write a new file."),
-        ));
-    };
+    let (place, before) = place.before().await?;
+    let seen = before.ok_or_else(|| missing(&place.path))?;
     // Only for the checks: the bytes themselves are edited, so that a byte order mark stays.
     encoding::decode(&seen.bytes, encoding_rs::UTF_8, &place.path)?;
     let Edited { bytes, lines, count } = edited(&seen.bytes, &wanted, &place.path)?;

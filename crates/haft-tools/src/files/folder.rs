@@ -12,7 +12,9 @@ use haft_core::{Digest, ErrorCode, ToolError};
 use super::path::{ProjectPath, outside};
 
 /// Largest file that is changed, in bytes: its before-image must be kept.
-pub(super) const MAX_CHANGED: u64 = 64 << 20;
+const MAX_CHANGED: u64 = 64 << 20;
+
+const FILE_NOT_FOUND: ErrorCode = ErrorCode::new("project.file_not_found");
 
 /// A file as it was seen before a change.
 pub(super) struct Seen {
@@ -27,9 +29,7 @@ pub(super) fn fault(error: &io::Error, path: &ProjectPath) -> ToolError {
         return outside();
     }
     let (code, message) = match error.kind() {
-        io::ErrorKind::NotFound => {
-            ("project.file_not_found", format!("There is no `{path}` in the project. List its folder first."))
-        }
+        io::ErrorKind::NotFound => return missing(path).with_detail(error.to_string()),
         io::ErrorKind::PermissionDenied => (
             "project.no_access",
             format!("The system gives no access to `{path}`. Leave it, or ask the user."),
@@ -95,11 +95,7 @@ pub(super) fn read(dir: &Dir, path: &ProjectPath, most: u64) -> Result<(Vec<u8>,
 }
 
 /// The folder that `path` is in, opened without following links, and the last name. With `create`, missing folders are made.
-pub(super) fn parent<'a>(
-    dir: &Dir,
-    path: &'a ProjectPath,
-    create: bool,
-) -> Result<(Dir, &'a str), ToolError> {
+fn parent<'a>(dir: &Dir, path: &'a ProjectPath, create: bool) -> Result<(Dir, &'a str), ToolError> {
     let Some((folders, name)) = path.split() else { return Err(is_directory(path)) };
     let mut here = dir.try_clone().map_err(|error| fault(&error, path))?;
     for folder in folders {
@@ -167,13 +163,21 @@ fn link(root: &Dir, path: &ProjectPath) -> ToolError {
     }
 }
 
-/// The file `name` in `folder` before it is changed, whole; none if there is none.
-pub(super) fn look(
-    root: &Dir,
-    folder: &Dir,
-    name: &str,
-    path: &ProjectPath,
-) -> Result<Option<Seen>, ToolError> {
+/// The file `path` before it is changed, whole; none if there is none. Nothing is made on the way.
+pub(super) fn before(dir: &Dir, path: &ProjectPath) -> Result<Option<Seen>, ToolError> {
+    match parent(dir, path, false) {
+        Ok((folder, name)) => look(dir, &folder, name, path),
+        Err(error) if *error.code() == FILE_NOT_FOUND => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The complaint about a file that is not there and must be.
+pub(super) fn missing(path: &ProjectPath) -> ToolError {
+    ToolError::new(FILE_NOT_FOUND, format!("There is no `{path}` in the project. List its folder first."))
+}
+
+fn look(root: &Dir, folder: &Dir, name: &str, path: &ProjectPath) -> Result<Option<Seen>, ToolError> {
     let metadata = match folder.symlink_metadata(name) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

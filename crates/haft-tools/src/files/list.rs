@@ -124,6 +124,11 @@ fn open(dir: &Dir, path: &ProjectPath) -> Result<Dir, ToolError> {
     })
 }
 
+/// A name on one line, whatever it holds.
+fn shown(name: &str) -> String {
+    if name.chars().any(char::is_control) { name.escape_debug().to_string() } else { name.to_owned() }
+}
+
 struct Walk {
     matcher: GlobMatcher,
     below: bool,
@@ -142,7 +147,7 @@ impl Walk {
                 self.cut = true;
                 return Ok(());
             }
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let name = format!("{prefix}{}", shown(&entry.file_name().to_string_lossy()));
             let kind = match entry.file_type()? {
                 kind if kind.is_symlink() => Kind::Link,
                 kind if kind.is_dir() => Kind::Folder,

@@ -85,6 +85,15 @@ impl Place {
         Ok(Self { project, dir, path: ProjectPath::parse(path)? })
     }
 
+    /// What the file holds now, with the place itself; none if there is no file.
+    async fn before(self) -> Result<(Self, Option<Seen>), ToolError> {
+        blocking(move || {
+            let seen = folder::before(&self.dir, &self.path)?;
+            Ok((self, seen))
+        })
+        .await
+    }
+
     /// Keeps what a file held before it is changed. Without a place to keep it, nothing is changed.
     async fn keep(
         &self,

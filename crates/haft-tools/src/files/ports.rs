@@ -4,6 +4,30 @@ use cap_std::fs::Dir;
 use haft_core::{BoxFuture, Digest, ErrorCode, ToolError};
 
 /// The folders that the user named as projects.
+///
+/// ```
+/// use std::sync::Arc;
+/// use cap_std::fs::Dir;
+/// use haft_tools::files::{ProjectError, ProjectFolders};
+///
+/// /// One folder, opened by whoever owns the file system.
+/// struct Only(Dir);
+///
+/// impl ProjectFolders for Only {
+///     fn open(&self, id: &str) -> Result<Dir, ProjectError> {
+///         let lost = |error: std::io::Error| ProjectError::Unavailable { id: id.into(), reason: error.to_string() };
+///         if id == "demo" { self.0.try_clone().map_err(lost) } else { Err(ProjectError::NotFound(id.into())) }
+///     }
+///     fn resolved(&self, _id: &str) -> Option<String> {
+///         None
+///     }
+/// }
+///
+/// let dir = Dir::open_ambient_dir(".", cap_std::ambient_authority())?;
+/// let mut services = haft_core::Services::default();
+/// services.insert::<dyn ProjectFolders>(Arc::new(Only(dir)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait ProjectFolders: Send + Sync {
     /// Opens the folder of project `id`. May touch the disk; called where blocking is allowed.
     ///

@@ -10,7 +10,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::folder::{look, parent, replace};
+use super::folder::replace;
 use super::{Narrowest, Place, blocking, encoding, family, scopes, writes};
 use crate::arguments::arguments;
 
@@ -88,12 +88,7 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
     let wanted: Arguments<'_> = arguments(call)?;
     let place = Place::open(call, context, wanted.path).await?;
     let added = encoding::encode(wanted.content, encoding::named(wanted.encoding)?)?;
-    let (place, before) = blocking(move || {
-        let (folder, name) = parent(&place.dir, &place.path, true)?;
-        let before = look(&place.dir, &folder, name, &place.path)?;
-        Ok((place, before))
-    })
-    .await?;
+    let (place, before) = place.before().await?;
     let image = place.keep(context, before.as_ref()).await?;
     let (created, size, fresh, mode) = (before.is_none(), added.len(), context.ids().fresh(), wanted.mode);
     let (place, after) = blocking(move || {

@@ -198,6 +198,18 @@ async fn hints_name_tools_by_their_alias_in_the_snapshot() {
     assert!(absent.1.contains("look(id='a')"), "{}", absent.1);
 }
 
+// REG-09
+#[tokio::test]
+async fn the_same_tools_see_the_artifacts_of_their_request_alone() {
+    let tools = artifacts::tools().unwrap();
+    let mut one = Invocation::new(tools.clone(), MemoryArtifacts::services(100));
+    let mut other = Invocation::new(tools, MemoryArtifacts::services(100));
+    one.text("create_artifact", json!({"id": "a", "title": "T", "content": "mine"})).await;
+    assert_eq!(other.error("read_artifact", json!({"id": "a"})).await.0, "artifact.not_found");
+    other.text("create_artifact", json!({"id": "a", "title": "T", "content": "theirs"})).await;
+    assert!(one.text("read_artifact", json!({"id": "a"})).await.contains("\nmine\n"));
+}
+
 // RES-17
 #[test]
 fn reading_is_never_spilled() {

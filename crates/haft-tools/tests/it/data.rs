@@ -81,6 +81,13 @@ async fn a_result_is_a_number_where_that_says_the_same() {
     }
 }
 
+// CONFLICT-22
+#[tokio::test]
+async fn tools_of_b_pass_over_parameters_that_they_do_not_know() {
+    let mut tools = invocation();
+    assert_eq!(tools.text("calculator", json!({"expression": "1+1", "precision": 3})).await, "2");
+}
+
 // DAT-01
 #[tokio::test]
 async fn what_cannot_be_calculated_is_an_error_result() {

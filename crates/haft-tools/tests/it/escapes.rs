@@ -28,7 +28,7 @@ fn all_calls(path: &str) -> [(&'static str, Value); 7] {
     ]
 }
 
-// FIL-03, COE-09, CONFLICT-18
+// FIL-03, CONFLICT-18
 #[tokio::test]
 async fn every_way_out_by_text_is_refused_by_every_tool() {
     let ground = Ground::new();

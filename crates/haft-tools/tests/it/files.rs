@@ -31,7 +31,7 @@ fn no_tool_shows_the_project_to_the_model() {
     }
 }
 
-// FIL-02, CTX-02, CONFLICT-09
+// FIL-02, CTX-02
 #[tokio::test]
 async fn without_a_project_or_with_an_unknown_one_the_source_says_so() {
     let ground = Ground::new();
@@ -334,5 +334,6 @@ fn a_yes_can_cover_the_folder_or_the_file() {
         let decision = tools.decide(alias, arguments);
         assert_eq!((decision.outcome, decision.scopes), (Outcome::Ask, scopes), "{alias}");
     }
-    assert_eq!(tools.decide("file_read", json!({"path": "a"})).outcome, Outcome::Allow);
+    let read = tools.decide("file_read", json!({"path": "a"}));
+    assert_eq!((read.outcome, read.scopes), (Outcome::Allow, vec![Scope::Tool]));
 }

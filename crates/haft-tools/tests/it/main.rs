@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod artifacts;
+mod catalog;
 mod data;
 mod escapes;
 mod files;

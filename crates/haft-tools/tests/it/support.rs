@@ -16,9 +16,9 @@ use haft_core::policy::Decision;
 use haft_core::ports::NeverCancelled;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    ArtifactVersion, Batch, Cancel, Clock, Gate, Ids, InvocationId, Profile, ProjectId, RequestedCall, RunId,
-    Services, SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput, ToolRegistry,
-    ToolTurnContract, snapshot,
+    ArtifactVersion, Batch, Cancel, Clock, ErrorClass, Gate, Ids, InvocationId, Profile, ProjectId,
+    RequestedCall, RunId, Services, SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput,
+    ToolRegistry, ToolTurnContract, snapshot,
 };
 use haft_core::{BoxFuture, Digest};
 use haft_tools::files::{BeforeImages, ProjectError, ProjectFolders};
@@ -125,6 +125,7 @@ impl Invocation {
     /// Code and message of a call that fails.
     pub(crate) async fn error(&mut self, alias: &str, arguments: Value) -> (String, String) {
         let error = self.call(alias, arguments).await.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Recoverable, "{alias}: {error}");
         (error.code().to_string(), error.message().to_owned())
     }
 }

@@ -70,6 +70,7 @@ fn work_is_bounded_whatever_comes() {
     assert_eq!(found(&text, &"ba".repeat(20_000).replace("bab", "bcb")).0, "too long");
     assert_eq!(found(&"x".repeat(MAX_TEXT + 1), "y").0, "too long");
     assert_eq!(found(&"x".repeat(MAX_TEXT + 1), "xy").0, "too long");
+    assert_eq!(found(&text, "abababXbab").0, "ambiguous");
     let flood = "\u{301}".repeat(100_000);
     assert_eq!(found(&flood, "e").0, "absent");
 }
