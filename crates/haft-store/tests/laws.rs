@@ -8,12 +8,12 @@ use haft_core::ports::{
     AuditFile, Lease, NewSession, ProjectRow, RedactionError, RunRow, SessionRow, Store, StoreError,
 };
 use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SessionId, Timestamp};
-use haft_store::verify::{AuditSource, Report, RunState, anchor, verify_run, verify_store};
+use haft_store::verify::{Auditable, Report, RunState, anchor, verify_run, verify_store};
 use haft_store::{MemoryStore, SqliteStore};
 use support::{RunWriter, artifact, authorized, session, wait};
 
-trait Audited: Store + AuditSource {}
-impl<T: Store + AuditSource> Audited for T {}
+trait Audited: Store + Auditable {}
+impl<T: Store + Auditable> Audited for T {}
 
 macro_rules! on_both_stores {
     ($($(#[$meta:meta])* $name:ident;)*) => {

@@ -285,3 +285,28 @@ fn the_lease_of_a_process_that_is_gone_is_taken_at_once() {
     change(&format!("4294967294 1 {place}"));
     assert_eq!(wait(store.lease(&lease.session, "haft", Timestamp(2))).unwrap().epoch, 2);
 }
+
+#[test]
+fn a_verification_is_not_disturbed_by_writers() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(home.path(), NOW).unwrap();
+    let other = SqliteStore::open(home.path(), NOW).unwrap();
+    let lease = wait(session(&store, "s_1", 1));
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..12 {
+                let version = Some(artifact("notes", number + 1));
+                wait(RunWriter::new(&store, &lease, &format!("r_{number}"), 5).whole(version, None));
+            }
+            is_done.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        let mut rounds = 0;
+        while !is_done.load(std::sync::atomic::Ordering::SeqCst) || rounds == 0 {
+            let report = verify_store(&other, &[], NOW).unwrap();
+            assert_eq!(report.findings().map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
+            rounds += 1;
+        }
+    });
+    assert_eq!(verify_store(&other, &[], NOW).unwrap().runs.len(), 12);
+}

@@ -5,13 +5,13 @@ mod support;
 
 use haft_core::ports::{Lease, NewSession, ProjectRow, Store};
 use haft_core::{ProjectId, RunId, SessionId, Timestamp};
-use haft_store::verify::{AuditSource, anchor, verify_store};
+use haft_store::verify::{Auditable, anchor, verify_store};
 use haft_store::{MemoryStore, SqliteStore};
 use proptest::prelude::*;
 use support::{RunWriter, artifact, wait};
 
-trait Twin: Store + AuditSource {}
-impl<T: Store + AuditSource> Twin for T {}
+trait Twin: Store + Auditable {}
+impl<T: Store + Auditable> Twin for T {}
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -133,6 +133,10 @@ async fn history(store: &dyn Twin, steps: &[Step]) -> Vec<String> {
     seen
 }
 
+fn names(store: &dyn Twin) -> Vec<haft_store::verify::Row<haft_core::Digest>> {
+    store.audit().unwrap().blob_names().unwrap()
+}
+
 /// All that a store tells of its state.
 async fn state(store: &dyn Twin, now: u64) -> Vec<String> {
     let mut seen = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.projects().await)];
@@ -145,7 +149,7 @@ async fn state(store: &dyn Twin, now: u64) -> Vec<String> {
         seen.push(format!("{:?}", store.records(&run.id).await));
         seen.push(format!("{:?}", store.files(&run.id).await));
     }
-    for name in store.blob_names().unwrap() {
+    for name in names(store) {
         seen.push(format!("{:?}", store.blob(&name.unwrap()).await));
     }
     seen.push(format!("{:?}", anchor(store)));

@@ -1,22 +1,33 @@
 //! What verification reads of a store in memory.
 
+use std::sync::MutexGuard;
+
 use haft_core::ports::{StoreError, Timestamp};
 use haft_core::{Digest, RunId};
 
-use super::MemoryStore;
-use crate::verify::{ArtifactRow, AuditSource, FileRow, RecordRow, Row, SessionState};
+use super::{MemoryStore, State};
+use crate::verify::{ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState};
 
-impl AuditSource for MemoryStore {
+impl Auditable for MemoryStore {
+    fn audit(&self) -> Result<Box<dyn AuditSource + '_>, StoreError> {
+        Ok(Box::new(Locked(self.state())))
+    }
+}
+
+/// The state, held still.
+struct Locked<'a>(MutexGuard<'a, State>);
+
+impl AuditSource for Locked<'_> {
     fn medium(&self) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
 
     fn run_ids(&self) -> Result<Vec<Row<RunId>>, StoreError> {
-        Ok(self.state().runs.iter().cloned().map(Ok).collect())
+        Ok(self.0.runs.iter().cloned().map(Ok).collect())
     }
 
     fn record_rows(&self, run: &RunId) -> Result<Vec<Row<RecordRow>>, StoreError> {
-        let state = self.state();
+        let state = &self.0;
         let rows = state.journals.get(run).into_iter().flat_map(|journal| {
             let session = &journal.session;
             journal
@@ -28,7 +39,7 @@ impl AuditSource for MemoryStore {
     }
 
     fn file_rows(&self, run: &RunId) -> Result<Vec<Row<FileRow>>, StoreError> {
-        let state = self.state();
+        let state = &self.0;
         let files = state.journals.get(run).into_iter().flat_map(|journal| &journal.files);
         let rows = files.map(|(path, bytes)| FileRow {
             path: path.clone(),
@@ -39,7 +50,7 @@ impl AuditSource for MemoryStore {
     }
 
     fn artifact_rows(&self, run: &RunId) -> Result<Vec<Row<ArtifactRow>>, StoreError> {
-        let state = self.state();
+        let state = &self.0;
         let Some(session) = state.journals.get(run).map(|journal| &journal.session) else {
             return Ok(Vec::new());
         };
@@ -55,7 +66,7 @@ impl AuditSource for MemoryStore {
     }
 
     fn session_states(&self, now: Timestamp) -> Result<Vec<Row<SessionState>>, StoreError> {
-        let state = self.state();
+        let state = &self.0;
         let rows = state.sessions.values().map(|session| {
             let holder = state.leases.get(&session.id).and_then(|row| row.holder.as_ref());
             let leased = holder.is_some_and(|holder| now < holder.until);
@@ -65,10 +76,10 @@ impl AuditSource for MemoryStore {
     }
 
     fn blob_names(&self) -> Result<Vec<Row<Digest>>, StoreError> {
-        Ok(self.state().blobs.keys().copied().map(Ok).collect())
+        Ok(self.0.blobs.keys().copied().map(Ok).collect())
     }
 
     fn blob_bytes(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.state().blobs.get(digest).cloned())
+        Ok(self.0.blobs.get(digest).cloned())
     }
 }

@@ -1,24 +1,49 @@
 //! Raw rows for verification: whatever stands in them, each becomes a row or a reason why not.
 
+use std::path::PathBuf;
+
 use haft_core::ports::{StoreError, Timestamp};
 use haft_core::{Digest, RunId, SealedRecord, SessionId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row as SqlRow};
 
+use super::schema::open_reader;
 use super::{SqliteStore, on, stored_time};
+use crate::blobs::BlobFolder;
 use crate::rows::ArtifactChecksum;
-use crate::verify::{ArtifactRow, AuditSource, FileRow, RecordRow, Row, SessionState, UnreadableRow};
+use crate::verify::{
+    ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState, UnreadableRow,
+};
 
-impl AuditSource for SqliteStore {
+impl Auditable for SqliteStore {
+    fn audit(&self) -> Result<Box<dyn AuditSource + '_>, StoreError> {
+        let connection = open_reader(&self.home)?;
+        if let Some(connection) = &connection {
+            // The first read of the transaction fixes what all others see.
+            let begun = connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema;");
+            begun.map_err(on(&self.database()))?;
+        }
+        Ok(Box::new(Snapshot { connection, database: self.database(), blobs: &self.blobs }))
+    }
+}
+
+/// One read transaction on a connection of its own; it ends with the connection.
+struct Snapshot<'a> {
+    /// None while there is no database.
+    connection: Option<Connection>,
+    database: PathBuf,
+    blobs: &'a BlobFolder,
+}
+
+impl AuditSource for Snapshot<'_> {
     fn medium(&self) -> Result<Vec<String>, StoreError> {
-        self.read(Vec::new, |connection| {
-            let mut check = connection.prepare("PRAGMA integrity_check").map_err(on(&self.database()))?;
-            let lines: rusqlite::Result<Vec<String>> =
-                check.query_map([], |row| row.get(0)).and_then(Iterator::collect);
-            // A check that breaks off tells of damage too.
-            let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
-            Ok(lines.into_iter().filter(|line| line != "ok").collect())
-        })
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let lines = connection.prepare("PRAGMA integrity_check").and_then(|mut check| {
+            check.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+        });
+        // A check that breaks off tells of damage too.
+        let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
+        Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
     fn run_ids(&self) -> Result<Vec<Row<RunId>>, StoreError> {
@@ -32,7 +57,8 @@ impl AuditSource for SqliteStore {
     }
 
     fn record_rows(&self, run: &RunId) -> Result<Vec<Row<RecordRow>>, StoreError> {
-        self.read(Vec::new, |connection| record_rows(connection, run).map_err(on(&self.database())))
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        record_rows(connection, run).map_err(on(&self.database))
     }
 
     fn file_rows(&self, run: &RunId) -> Result<Vec<Row<FileRow>>, StoreError> {
@@ -106,16 +132,15 @@ impl AuditSource for SqliteStore {
     }
 }
 
-impl SqliteStore {
+impl Snapshot<'_> {
     fn rows<T>(
         &self,
         sql: &str,
         parameter: Option<impl rusqlite::ToSql>,
         read: impl Fn(&SqlRow<'_>) -> Row<T>,
     ) -> Result<Vec<Row<T>>, StoreError> {
-        self.read(Vec::new, |connection| {
-            collect(connection, sql, parameter, read).map_err(on(&self.database()))
-        })
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        collect(connection, sql, parameter, read).map_err(on(&self.database))
     }
 }
 

@@ -242,6 +242,10 @@ fn in_transaction(
     works: Vec<Work>,
 ) -> rusqlite::Result<(Vec<Result<(), StoreError>>, bool)> {
     let run = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
+    if !connection.is_autocommit() {
+        // A leader panicked in its work; what it left is nobody's.
+        run("ROLLBACK")?;
+    }
     // A savepoint copies every page that changes after it; alone there is nobody to spare.
     let is_alone = works.len() == 1;
     run("BEGIN IMMEDIATE")?;
@@ -276,71 +280,5 @@ fn in_transaction(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn work(sql: &'static str) -> Work {
-        Box::new(move |connection| {
-            connection.execute(sql, []).map(drop).map_err(|error| failed(std::path::Path::new("db"), &error))
-        })
-    }
-
-    /// Puts a writer into the queue whose future is polled once and then held.
-    fn poll_once<F: Future>(future: &mut std::pin::Pin<Box<F>>) -> std::task::Poll<F::Output> {
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        future.as_mut().poll(&mut context)
-    }
-
-    #[test]
-    fn a_failed_work_takes_nobody_with_it() {
-        let home = tempfile::tempdir().unwrap();
-        let committer = Committer::new(home.path().to_owned(), Timestamp(1));
-        let (first, lead) =
-            Waiting::enter(&committer.shared, work("INSERT INTO projects VALUES ('a', '/a', 1)"));
-        let (mut second, none) =
-            Waiting::enter(&committer.shared, work("INSERT INTO projects VALUES ('a', '/b', 1)"));
-        let (mut third, _) =
-            Waiting::enter(&committer.shared, work("INSERT INTO projects VALUES ('c', '/c', 1)"));
-        assert!(none.is_none());
-        lead.unwrap().commit(first.ticket).unwrap();
-        assert!(matches!(second.wake.try_recv(), Ok(Wake::Done(Err(StoreError::Unusable { .. })))));
-        assert!(matches!(third.wake.try_recv(), Ok(Wake::Done(Ok(())))));
-        assert_eq!(committer.commits(), 1);
-        let ids: String = lock(&committer.shared.connection)
-            .as_ref()
-            .unwrap()
-            .query_row("SELECT group_concat(id || path) FROM projects", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(ids, "a/a,c/c");
-    }
-
-    #[test]
-    fn a_dropped_writer_loses_neither_the_lead_nor_the_queue() {
-        let home = tempfile::tempdir().unwrap();
-        let committer = Committer::new(home.path().to_owned(), Timestamp(1));
-        let (first, lead) =
-            Waiting::enter(&committer.shared, work("INSERT INTO projects VALUES ('a', '/a', 1)"));
-        let lead = lead.unwrap();
-        let mut dropped = Box::pin(committer.commit(work("INSERT INTO projects VALUES ('b', '/b', 1)")));
-        let mut led = Box::pin(committer.commit(work("INSERT INTO projects VALUES ('c', '/c', 1)")));
-        let mut last = Box::pin(committer.commit(work("INSERT INTO projects VALUES ('d', '/d', 1)")));
-        assert!(poll_once(&mut dropped).is_pending());
-        // The group is closed before `led` and `last` come.
-        lead.commit(first.ticket).unwrap();
-        assert!(poll_once(&mut led).is_ready(), "nobody leads, so it does");
-        let blocked = Leadership { shared: Arc::clone(&committer.shared), is_held: true };
-        lock(&committer.shared.queue).is_led = true;
-        let mut gone = Box::pin(committer.commit(work("INSERT INTO projects VALUES ('e', '/e', 1)")));
-        assert!(poll_once(&mut gone).is_pending() && poll_once(&mut last).is_pending());
-        drop(blocked);
-        drop(gone);
-        assert!(poll_once(&mut last).is_ready(), "the lead went past the one that was dropped");
-        assert!(!lock(&committer.shared.queue).is_led);
-        let ids: String = lock(&committer.shared.connection)
-            .as_ref()
-            .unwrap()
-            .query_row("SELECT group_concat(id) FROM projects", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(ids, "a,b,c,d");
-    }
-}
+#[path = "commit_tests.rs"]
+mod tests;

@@ -7,7 +7,6 @@
 )]
 
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,6 +20,9 @@ const BUSY: Duration = Duration::from_secs(5);
 const APPLICATION_ID: i32 = 0x4861_6674;
 /// Pages in the write-ahead log before they are copied into the database: 16 MB, so that copying is rare.
 const CHECKPOINT_PAGES: u32 = 4_000;
+
+/// The smallest page of SQLite, in bytes.
+const SHORTEST: u64 = 512;
 
 /// The next step where another file stands in the place of the database.
 const NOT_OURS: &str = "Move it away, or choose another home with --home; nothing was changed";
@@ -37,7 +39,7 @@ pub(crate) fn newest_format() -> u32 {
 pub(crate) fn open_writer(home: &Path, now: Timestamp) -> Result<Connection, StoreError> {
     let file = home.join("haft.db");
     fs::create_dir_all(home).map_err(|error| unusable(home, &error, "Choose another home with --home"))?;
-    check_beginning(&file)?;
+    check_length(&file)?;
     let mut connection = Connection::open_with_flags(
         &file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -83,7 +85,7 @@ pub(crate) fn open_reader(home: &Path) -> Result<Option<Connection>, StoreError>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(&file, &error, "Choose another home with --home")),
     }
-    check_beginning(&file)?;
+    check_length(&file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&file, flags).map_err(|error| failed(&file, &error))?;
     let opened = connection
@@ -104,26 +106,28 @@ pub(crate) fn open_reader(home: &Path) -> Result<Option<Connection>, StoreError>
     Ok(Some(connection))
 }
 
-/// Refuses a file that does not begin as a database does. SQLite itself takes a very short one for an empty database.
-fn check_beginning(file: &Path) -> Result<(), StoreError> {
-    let mut beginning = Vec::new();
-    match fs::File::open(file).and_then(|opened| opened.take(16).read_to_end(&mut beginning)) {
-        Ok(_) if beginning.is_empty() || beginning == b"SQLite format 3\0" => Ok(()),
-        Ok(_) => Err(unusable(file, &"file is not a database", NOT_OURS)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => {
-            Err(unusable(file, &error, "Check that it may be read, or choose another home with --home"))
+/// Refuses a file that is too short for a database: SQLite takes it for an empty one and would write over it. The file itself must
+/// not be opened here, since closing it would drop the locks that this process holds on it by other connections.
+fn check_length(file: &Path) -> Result<(), StoreError> {
+    match fs::metadata(file) {
+        Ok(found) if (1..SHORTEST).contains(&found.len()) => {
+            Err(unusable(file, &"file is not a database", NOT_OURS))
         }
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
 /// The format of the file; an error if it is newer than this Haft or no database of Haft's.
 fn format_of(connection: &Connection, file: &Path) -> Result<u32, StoreError> {
-    let read = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let application = read("application_id").map_err(|error| failed(file, &error))?;
-    let format = read("user_version").map_err(|error| failed(file, &error))?;
+    // In one transaction: another process may be making the tables at this moment.
+    let read = || -> rusqlite::Result<(i64, i64, bool)> {
+        let transaction = connection.unchecked_transaction()?;
+        let number = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
+        Ok((number("application_id")?, number("user_version")?, is_empty(&transaction)?))
+    };
+    let (application, format, is_empty) = read().map_err(|error| failed(file, &error))?;
     let is_ours = application == i64::from(APPLICATION_ID);
-    let is_new = format == 0 && is_empty(connection).map_err(|error| failed(file, &error))?;
+    let is_new = format == 0 && is_empty;
     if !is_ours && !is_new {
         return Err(unusable(file, &"it is a database of another program", NOT_OURS));
     }

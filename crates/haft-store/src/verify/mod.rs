@@ -16,7 +16,7 @@ use haft_core::{Digest, RunId, SessionId};
 use serde::{Deserialize, Serialize};
 
 pub use finding::{Class, Fault, Finding, Place};
-pub use source::{ArtifactRow, AuditSource, FileRow, RecordRow, Row, SessionState, UnreadableRow};
+pub use source::{ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState, UnreadableRow};
 
 /// A head that was written down elsewhere: a run that no longer holds it was cut or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,11 +83,12 @@ impl Report {
 
 /// Verifies one run, with its files, artifacts and blobs.
 pub fn verify_run(
-    source: &dyn AuditSource,
+    store: &dyn Auditable,
     run: &RunId,
     anchors: &[Anchor],
     now: Timestamp,
 ) -> Result<Report, StoreError> {
+    let source = &*store.audit()?;
     let sessions = Sessions::read(source, now)?;
     let mut blobs = Blobs::default();
     let checked = run::check(source, run, anchors, &sessions, &mut blobs)?;
@@ -103,11 +104,8 @@ pub fn verify_run(
 /// assert!(report.fits() && report.runs.is_empty());
 /// # Ok::<(), haft_core::ports::StoreError>(())
 /// ```
-pub fn verify_store(
-    source: &dyn AuditSource,
-    anchors: &[Anchor],
-    now: Timestamp,
-) -> Result<Report, StoreError> {
+pub fn verify_store(store: &dyn Auditable, anchors: &[Anchor], now: Timestamp) -> Result<Report, StoreError> {
+    let source = &*store.audit()?;
     let mut report = Report::default();
     let whole = |fault| Finding { run: None, place: Place::Medium, fault };
     report.findings.extend(source.medium()?.into_iter().map(|line| whole(Fault::Unreadable(line))));
@@ -137,7 +135,8 @@ pub fn verify_store(
 }
 
 /// The heads of all runs, to be written down elsewhere. Runs whose last record cannot be read are left out.
-pub fn anchor(source: &dyn AuditSource) -> Result<Vec<Anchor>, StoreError> {
+pub fn anchor(store: &dyn Auditable) -> Result<Vec<Anchor>, StoreError> {
+    let source = &*store.audit()?;
     let mut anchors = Vec::new();
     for run in source.run_ids()?.into_iter().flatten() {
         if let Some(Ok(last)) = source.record_rows(&run)?.pop() {

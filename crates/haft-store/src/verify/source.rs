@@ -63,7 +63,14 @@ pub struct SessionState {
     pub leased: bool,
 }
 
-/// Raw access to all that is verified. Implemented by the stores of this crate.
+/// A store that can be verified.
+pub trait Auditable {
+    /// Looks at the store as it is now: what is written meanwhile does not disturb the verification. Blobs alone are looked up when they
+    /// are needed.
+    fn audit(&self) -> Result<Box<dyn AuditSource + '_>, StoreError>;
+}
+
+/// Raw access to all that is verified.
 pub trait AuditSource {
     /// What the storage engine itself finds wrong, one line each.
     fn medium(&self) -> Result<Vec<String>, StoreError>;
