@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use haft_schema::Schema;
+use haft_schema::{Schema, Type};
 
 use crate::scan::is_blank;
 
@@ -38,8 +38,19 @@ pub struct ToolSet {
 pub(crate) struct Tool {
     pub(crate) declared: DeclaredTool,
     pub(crate) required: Vec<String>,
-    /// Loose key and declared name of each parameter.
-    parameters: Vec<(String, String)>,
+    parameters: Vec<Parameter>,
+}
+
+/// What reading a call needs to know of a declared parameter.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    key: String,
+    pub(crate) name: String,
+    /// Text stays text, whatever it looks like.
+    pub(crate) takes_text: bool,
+    /// Whether `null` is among its values.
+    pub(crate) takes_null: bool,
+    pub(crate) required: bool,
 }
 
 impl ToolSet {
@@ -78,6 +89,11 @@ impl ToolSet {
         }
         let name = name.trim_matches(is_blank);
         let bare = strip_prefix_ignoring_case(name, "functions.").unwrap_or(name);
+        if bare.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+            // Its own key already.
+            let index = self.by_key.get(bare).copied().flatten();
+            return index.and_then(|index| self.tools.get(index)).map(|tool| (tool, false));
+        }
         let found =
             [key(bare), key(name), key(&underscored(bare))].iter().find_map(|key| self.by_key.get(key))?;
         found.and_then(|index| self.tools.get(index)).map(|tool| (tool, false))
@@ -94,21 +110,27 @@ impl Tool {
         let parameters = declared
             .schema
             .properties()
-            .map(|property| (key(property.name), property.name.to_owned()))
+            .map(|property| Parameter {
+                key: key(property.name),
+                name: property.name.to_owned(),
+                takes_text: property.schema.types().has(Type::String),
+                takes_null: property.schema.types().has(Type::Null),
+                required: property.required,
+            })
             .collect();
         let required = declared.schema.required().map(str::to_owned).collect();
         Self { declared, required, parameters }
     }
 
-    /// The declared name of the parameter meant by a written one, and whether it was written exactly.
-    pub(crate) fn parameter(&self, name: &str) -> Option<(&str, bool)> {
-        if let Some((_, declared)) = self.parameters.iter().find(|(_, declared)| declared == name) {
-            return Some((declared, true));
+    /// The parameter meant by a written name, and whether it was written exactly.
+    pub(crate) fn parameter(&self, name: &str) -> Option<(&Parameter, bool)> {
+        if let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) {
+            return Some((parameter, true));
         }
-        let key = key(name);
-        let mut fitting = self.parameters.iter().filter(|(candidate, _)| *candidate == key);
+        let mut fitting =
+            self.parameters.iter().filter(|parameter| key_chars(name).eq(parameter.key.chars()));
         match (fitting.next(), fitting.next()) {
-            (Some((_, declared)), None) => Some((declared, false)),
+            (Some(parameter), None) => Some((parameter, false)),
             _ => None,
         }
     }
@@ -116,7 +138,11 @@ impl Tool {
 
 /// Case and blanks do not count.
 fn key(name: &str) -> String {
-    name.chars().filter(|character| !is_blank(*character)).flat_map(char::to_lowercase).collect()
+    key_chars(name).collect()
+}
+
+fn key_chars(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|character| !is_blank(*character)).flat_map(char::to_lowercase)
 }
 
 fn underscored(name: &str) -> String {
@@ -159,9 +185,10 @@ mod tests {
     fn maps_parameters() {
         let set = tools(&["t"]);
         let (tool, _) = set.resolve("t").unwrap();
-        assert_eq!(tool.parameter("maxlen"), Some(("maxLen", false)));
-        assert_eq!(tool.parameter("ab"), Some(("a b", false)));
-        assert_eq!(tool.parameter("x"), Some(("x", true)));
-        assert_eq!(tool.parameter("max_len"), None);
+        let found = |name| tool.parameter(name).map(|(parameter, exact)| (parameter.name.as_str(), exact));
+        assert_eq!(found("maxlen"), Some(("maxLen", false)));
+        assert_eq!(found("ab"), Some(("a b", false)));
+        assert_eq!(found("x"), Some(("x", true)));
+        assert_eq!(found("max_len"), None);
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use haft_schema::json::Literal;
 use haft_schema::{canonical, coerce_value};
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::names::Names;
@@ -192,45 +193,51 @@ impl<'a, 'n> Draft<'a, 'n> {
     fn call(mut self, name: String, ending: Ending, span: Span) -> Outcome {
         let mut arguments = Map::with_capacity(self.given.len());
         for (written, given, _) in std::mem::take(&mut self.given) {
-            let trimmed = written.trim_matches(is_blank);
-            let known = self.tool.and_then(|tool| tool.parameter(trimmed));
+            let written = written.trim_matches(is_blank);
+            let known = self.tool.and_then(|tool| tool.parameter(written));
             if known.is_some_and(|(_, exact)| !exact) {
                 self.repair(Repair::ParameterMapped);
             }
-            let key = known.map_or(trimmed, |(declared, _)| declared);
-            let view = self.tool.and_then(|tool| tool.declared.schema.view().property(key));
+            let key = known.map_or(written, |(parameter, _)| &parameter.name);
             let value = match given {
-                Given::Text(text) => Value::String(text.into_owned()),
-                Given::Json(literal) => literal.into_value(view),
+                Given::Text(text) if known.is_none_or(|(parameter, _)| parameter.takes_text) => {
+                    Value::String(text.into_owned())
+                }
+                Given::Text(text) => self.typed(key, Value::String(text.into_owned())),
+                Given::Json(literal) => {
+                    let view = self.tool.and_then(|tool| tool.declared.schema.view().property(key));
+                    self.typed(key, literal.into_value(view))
+                }
             };
-            let value = match view {
-                Some(view) => coerce_value(view, value),
-                None => value,
-            };
-            match arguments.get(key) {
-                Some(earlier) if canonical::same(earlier, &value) => self.repair(Repair::DuplicateDropped),
-                Some(_) => {
-                    let reason = format!("the parameter {key:?} is given twice with different values");
+            let optional = known.is_some_and(|(parameter, _)| !parameter.required && !parameter.takes_null);
+            if value.is_null() && optional {
+                continue;
+            }
+            match arguments.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                Entry::Occupied(entry) if canonical::same(entry.get(), &value) => {
+                    self.repair(Repair::DuplicateDropped);
+                }
+                Entry::Occupied(entry) => {
+                    let reason =
+                        format!("the parameter {:?} is given twice with different values", entry.key());
                     let hint = "Give each parameter once; for two calls write two separate calls.".to_owned();
                     return Err(MalformedCall { name: Some(name), reason, hint, span });
-                }
-                None => {
-                    arguments.insert(key.to_owned(), value);
                 }
             }
         }
         self.check_complete(&name, &arguments, ending, span)?;
-        if let Some(tool) = self.tool {
-            arguments.retain(|key, value| {
-                let optional = !tool.required.iter().any(|required| required == key);
-                let bars_null = || {
-                    let property = tool.declared.schema.property(key);
-                    property.is_some_and(|property| !property.schema.types().has(haft_schema::Type::Null))
-                };
-                !(value.is_null() && optional && bars_null())
-            });
-        }
         Ok(ParsedCall { id: self.id, name, arguments, repairs: self.repairs, span })
+    }
+
+    /// A value as the schema types it.
+    fn typed(&self, key: &str, value: Value) -> Value {
+        match self.tool.and_then(|tool| tool.declared.schema.view().property(key)) {
+            Some(view) => coerce_value(view, value),
+            None => value,
+        }
     }
 
     /// Refuses a call that is not known to be whole.

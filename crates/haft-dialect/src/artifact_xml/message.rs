@@ -846,7 +846,13 @@ fn next_mark(source: Source<'_>, from: usize) -> Option<usize> {
     let mut at = from;
     let bytes = source.bytes();
     loop {
-        let found = at + memchr::memchr3(b'<', b'`', 0x9C, bytes.get(at..)?)?;
+        let rest = bytes.get(at..)?;
+        let offset = if rest.len() < 16 {
+            rest.iter().position(|byte| matches!(byte, b'<' | b'`' | 0x9C))?
+        } else {
+            memchr::memchr3(b'<', b'`', 0x9C, rest)?
+        };
+        let found = at + offset;
         match bytes.get(found..) {
             Some([b'<', next, ..]) if !may_begin_tag(*next) => {}
             Some([0x9C, ..]) => {

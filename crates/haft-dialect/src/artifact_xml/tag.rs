@@ -33,7 +33,41 @@ pub(super) struct Tag<'a> {
 }
 
 /// The tag that begins at this offset, if one does.
+#[inline]
 pub(super) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
+    match plain_tag_at(source, at) {
+        Some(tag) => Ok(Some(tag)),
+        None => any_tag_at(source, at),
+    }
+}
+
+/// A whole tag in its plain form, `<name>` or `</name>`: nearly all that are written well.
+#[inline]
+fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
+    let rest = source.bytes().get(at..)?.strip_prefix(b"<")?;
+    let (kind, rest, from) = match rest.strip_prefix(b"/") {
+        Some(rest) => (TagKind::Close, rest, at + 2),
+        None => (TagKind::Open, rest, at + 1),
+    };
+    let length =
+        rest.iter().take(MAX_NAME).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let first = rest.first()?;
+    if rest.get(length) != Some(&b'>') || first.is_ascii_digit() || length == 0 {
+        return None;
+    }
+    let name = source.slice(from, from + length);
+    Some(Tag {
+        kind,
+        name,
+        attributes: "",
+        equals: None,
+        end: from + length + 1,
+        full_width: false,
+        cut: false,
+    })
+}
+
+fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     let mut cursor = Cursor { source, at, full_width: false };
     if !cursor.take('<', '＜') {
         return Ok(None);

@@ -50,11 +50,18 @@ struct Missing<'a> {
 }
 
 /// The next `]]>`, found once for all searches before it; a search without a find goes on where it stopped.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct SectionEnds {
+    finder: memmem::Finder<'static>,
     from: usize,
     to: usize,
     found: Option<usize>,
+}
+
+impl Default for SectionEnds {
+    fn default() -> Self {
+        Self { finder: memmem::Finder::new(b"]]>"), from: 0, to: 0, found: None }
+    }
 }
 
 impl SectionEnds {
@@ -66,13 +73,13 @@ impl SectionEnds {
         }
         // In a flood of ends the next one is right here.
         if source.bytes().get(from..).is_some_and(|rest| rest.starts_with(b"]]>")) {
-            *self = Self { from, to: source.len(), found: Some(from) };
+            (self.from, self.to, self.found) = (from, source.len(), Some(from));
             return self.found;
         }
         // The last two bytes seen may begin an end.
         let unseen = if known && self.found.is_none() { self.to.saturating_sub(2).max(from) } else { from };
         let rest = source.bytes().get(unseen..).unwrap_or_default();
-        self.found = memmem::find(rest, b"]]>").map(|offset| unseen + offset);
+        self.found = self.finder.find(rest).map(|offset| unseen + offset);
         self.from = from;
         self.to = source.len();
         self.found
