@@ -23,11 +23,6 @@ pub(crate) fn own_mark() -> &'static str {
     })
 }
 
-/// The owner of a lease in words: `process 1234 (haft chat)`.
-pub(crate) fn describe(program: &str) -> String {
-    format!("process {} ({program})", std::process::id())
-}
-
 /// True if the process behind `mark` ended for sure.
 pub(crate) fn is_gone(mark: &str) -> bool {
     let mut parts = mark.splitn(3, ' ');

@@ -211,7 +211,7 @@ fn two_stores_share_a_database_and_the_lease_decides() {
     let two = SqliteStore::open(home.path(), NOW).unwrap();
     wait(async {
         let old = session(&one, "s_1", 1).await;
-        let owner = format!("process {} (haft test)", std::process::id());
+        let owner = "haft test".to_owned();
         let refused = two.lease(&old.session, "haft chat", Timestamp(2)).await.unwrap_err();
         let until = Timestamp(30_001);
         assert_eq!(refused, StoreError::Leased { session: old.session.clone(), owner, until });

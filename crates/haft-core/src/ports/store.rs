@@ -174,7 +174,8 @@ pub trait SessionRows: Send + Sync {
     fn session<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionRow>, StoreError>>;
     /// All sessions, newest change first.
     fn sessions(&self) -> BoxFuture<'_, Result<Vec<SessionRow>, StoreError>>;
-    /// Takes the lease of a session, if nobody alive holds it. `now` is the caller's clock; stores for several nodes use their own.
+    /// Takes the lease of a session, if nobody alive holds it. `owner` says in words for people who asks, with its process:
+    /// `process 1234 (haft chat)`. `now` is the caller's clock; stores for several nodes use their own.
     fn lease<'a>(
         &'a self,
         session: &'a SessionId,

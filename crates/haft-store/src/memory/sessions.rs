@@ -48,7 +48,7 @@ impl SessionRows for MemoryStore {
         Box::pin(async move {
             let mut state = self.state();
             state.live(session)?;
-            let owner = process::describe(owner);
+            let owner = owner.to_owned();
             let process = process::own_mark().to_owned();
             let holder = Holder { owner: owner.clone(), process, until: now.plus(LEASE_MS) };
             let taken = lease::take(state.leases.get(session), session, holder, now, |_| false)?;

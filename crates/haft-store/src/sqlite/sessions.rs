@@ -66,7 +66,7 @@ impl SessionRows for SqliteStore {
         owner: &'a str,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        let (session, owner, database) = (session.clone(), process::describe(owner), self.database());
+        let (session, owner, database) = (session.clone(), owner.to_owned(), self.database());
         Box::pin(self.committer.write(move |connection| {
             let row = live_session(connection, &session, &database)?;
             let holder = Holder {
