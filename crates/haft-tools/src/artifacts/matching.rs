@@ -123,15 +123,29 @@ impl Alike {
         while let Some(length) = cluster(&original[start..]) {
             let range = start..start + length;
             let part = &original[range.clone()];
-            let mut characters = part.nfkc().map(same_as);
-            match (part, characters.next(), characters.next()) {
-                ("\r\n", ..) | (_, Some('\n'), None) => alike.push_break(range.clone()),
-                (_, Some(' '), None) => alike.push_blank(range.clone()),
-                _ => part.nfkc().map(same_as).for_each(|character| alike.push(character, range.clone())),
+            if let [single] = part.as_bytes() {
+                alike.push_single(same_as(char::from(*single)), range.clone());
+            } else if part == "\r\n" {
+                alike.push_single('\n', range.clone());
+            } else {
+                let mut characters = part.nfkc().map(same_as);
+                match (characters.next(), characters.next()) {
+                    (Some(single), None) => alike.push_single(single, range.clone()),
+                    _ => part.nfkc().map(same_as).for_each(|character| alike.push(character, range.clone())),
+                }
             }
             start = range.end;
         }
         alike
+    }
+
+    /// A character of the original that became one character.
+    fn push_single(&mut self, character: char, original: Range<usize>) {
+        match character {
+            '\n' => self.push_break(original),
+            ' ' => self.push_blank(original),
+            other => self.push(other, original),
+        }
     }
 
     fn push(&mut self, character: char, original: Range<usize>) {
@@ -198,7 +212,8 @@ fn cluster(text: &str) -> Option<usize> {
         return Some(2);
     }
     let combines = |c: char| {
-        canonical_combining_class(c) != 0 || matches!(c, '\u{1160}'..='\u{11ff}' | '\u{3099}' | '\u{309a}')
+        !c.is_ascii() && canonical_combining_class(c) != 0
+            || matches!(c, '\u{1160}'..='\u{11ff}' | '\u{3099}' | '\u{309a}')
     };
     Some(characters.find(|(_, c)| !combines(*c)).map_or(text.len(), |(at, _)| at))
 }

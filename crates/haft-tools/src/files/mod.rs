@@ -2,7 +2,7 @@
 //! that the user named.
 //!
 //! Every access goes through a [`cap_std::fs::Dir`] that the port [`ProjectFolders`] hands out; no path of the machine is
-//! ever opened here. Paths are judged twice: by their text in [`path`], so that consent and execution speak of the same
+//! ever opened here. Paths are judged twice: by their text in `path`, so that consent and execution speak of the same
 //! place, and by the folder handle, which follows no link out of it. What changes files follows no link at all.
 
 mod delete;

@@ -1,8 +1,10 @@
 //! The file tools of a project, inside of it.
 
+use std::sync::Arc;
+
 use haft_core::policy::Outcome;
 use haft_core::result::{Change, FileChange};
-use haft_core::{Digest, Scope, Services, ToolOutput};
+use haft_core::{BoxFuture, Digest, Scope, Services, ToolError, ToolOutput};
 use haft_tools::files;
 use serde_json::{Value, json};
 
@@ -124,6 +126,43 @@ async fn without_a_place_for_before_images_nothing_is_overwritten() {
     assert_eq!(tools.error("file_delete", json!({"path": "a.txt"})).await.0, "project.unavailable");
     assert_eq!(ground.file("a.txt").unwrap(), "old");
     tools.text("file_write", json!({"path": "b.txt", "content": "new"})).await;
+}
+
+/// Somebody who changes the file in the moment in which its before-image is kept, or cannot keep it.
+struct Meddler {
+    root: cap_std::fs::Dir,
+    keeps: bool,
+}
+
+impl files::BeforeImages for Meddler {
+    fn keep<'a>(&'a self, bytes: &'a [u8]) -> BoxFuture<'a, Result<Digest, ToolError>> {
+        self.root.write("demo/a.txt", "meddled").unwrap();
+        let kept =
+            self.keeps.then(|| Digest::of(bytes)).ok_or_else(|| ToolError::failed("The disk is full."));
+        Box::pin(async move { kept })
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changed_meanwhile_or_cannot_be_kept_is_left_alone() {
+    for (keeps, code) in [(true, "project.stale_file"), (false, "agent.tool_failed")] {
+        let ground = Ground::new();
+        let mut services = ground.services();
+        let root = ground.root.try_clone().unwrap();
+        services.insert::<dyn files::BeforeImages>(Arc::new(Meddler { root, keeps }));
+        let mut tools = Invocation::new(files::tools().unwrap(), services).in_project("demo", None);
+        let calls = [
+            ("file_write", json!({"path": "a.txt", "content": "new"})),
+            ("file_edit", json!({"path": "a.txt", "old_string": "seen", "new_string": "new"})),
+            ("file_delete", json!({"path": "a.txt"})),
+        ];
+        for (alias, arguments) in calls {
+            ground.root.write("demo/a.txt", "as seen").unwrap();
+            assert_eq!(tools.error(alias, arguments).await.0, code, "{alias}");
+            assert_eq!(ground.file("a.txt").unwrap(), "meddled", "{alias}");
+        }
+        assert_eq!(tools.text("file_list", json!({})).await, "a.txt\nsrc/", "no temporary file is left");
+    }
 }
 
 #[cfg(unix)]
