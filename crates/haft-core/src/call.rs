@@ -83,8 +83,8 @@ pub struct MalformedCall {
     pub name: Option<String>,
     /// What is wrong and what to do, for the model.
     pub reason: String,
-    /// The text as written.
-    pub raw: String,
+    /// Arguments as written, where they could be read; else the text of the call.
+    pub written: Value,
     /// The provider's id of the call.
     pub wire_id: Option<WireId>,
     /// `agent.malformed_call` or `agent.unknown_tool`.

@@ -15,6 +15,8 @@ use haft_schema::Digest;
 pub struct Ask {
     /// The question, if the tool itself wants one asked (APR-08); permission may ask without it.
     pub question: Option<String>,
+    /// What the call would do, as a question that is put where permission asks and the tool itself does not.
+    pub meaning: Option<String>,
     /// What a yes could cover, narrowest first; the whole tool where none is named (APR-09).
     pub scopes: Vec<Scope>,
     /// Asked every time, whatever was granted before (APR-10).

@@ -77,10 +77,11 @@ pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &Con
         (Permission::Allow, Some(_)) => (Outcome::Ask, format!("`{alias}` asks for this call")),
         (Permission::Allow, None) => (Outcome::Allow, format!("permission of `{alias}`: allow")),
     };
-    let Ask { question, mut scopes, every_time } = ask;
+    let Ask { question, meaning, mut scopes, every_time } = ask;
     if scopes.is_empty() {
         scopes.push(Scope::Tool);
     }
-    let question = (outcome == Outcome::Ask).then(|| question.unwrap_or_else(|| format!("Run {alias}?")));
+    let question =
+        (outcome == Outcome::Ask).then(|| question.or(meaning).unwrap_or_else(|| format!("Run {alias}?")));
     Decision { outcome, rule, question, scopes, every_time }
 }

@@ -104,7 +104,7 @@ impl<'a> TurnAliases<'a> {
                 call_id,
                 name,
                 reason,
-                raw,
+                written: Value::String(raw),
                 wire_id,
                 code: ErrorCode::MALFORMED_CALL,
             }),
@@ -122,13 +122,13 @@ impl<'a> TurnAliases<'a> {
                     }),
                     None => {
                         let reason = self.unknown(&name);
-                        let raw = Value::Object(arguments).to_string();
+                        let written = Value::Object(arguments);
                         let code = ErrorCode::UNKNOWN_TOOL;
                         Attempt::Malformed(MalformedCall {
                             call_id,
                             name: Some(name),
                             reason,
-                            raw,
+                            written,
                             wire_id,
                             code,
                         })

@@ -95,6 +95,7 @@ impl ConsentHooks {
     fn ask(&self, arguments: &Arguments) -> Ask {
         Ask {
             question: self.check.as_ref().and_then(|check| check(arguments)),
+            meaning: None,
             scopes: self.scope.iter().map(|scope| scope(arguments)).collect(),
             every_time: self.always.as_ref().is_some_and(|always| always(arguments)),
         }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 fn what_it_means(arguments: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
     let place = arguments.text("place").unwrap_or_default();
     let question = Some(format!("Water the plants in the {place}?"));
-    Ok(Ask { question, scopes: vec![Scope::Path(format!("/{place}"))], every_time: false })
+    Ok(Ask { question, scopes: vec![Scope::Path(format!("/{place}"))], ..Ask::default() })
 }
 
 /// Waters the plants.

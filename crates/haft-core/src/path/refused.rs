@@ -60,7 +60,7 @@ impl Refused {
             tool_id: None,
             alias: call.name.unwrap_or_default(),
             wire_id: call.wire_id,
-            arguments: Value::String(call.raw),
+            arguments: call.written,
             digest: None,
             repairs: Vec::new(),
             decision: None,

@@ -76,6 +76,7 @@ pub fn registry() -> ToolRegistry {
                     question: Some("Really?".into()),
                     scopes: vec![Scope::File("/a/b".into()), Scope::Path("/a".into())],
                     every_time: true,
+                    ..Ask::default()
                 }),
             ),
         ])
