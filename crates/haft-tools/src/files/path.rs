@@ -27,9 +27,7 @@ impl ProjectPath {
         }
         // Windows' separators and drives count everywhere, so that no platform reads a path more widely than another.
         let slashes = path.replace('\\', "/");
-        let drive = slashes.as_bytes().get(1) == Some(&b':')
-            && slashes.starts_with(|c: char| c.is_ascii_alphabetic());
-        if slashes.starts_with('/') || drive {
+        if slashes.starts_with('/') {
             return Err(outside());
         }
         let mut parts: Vec<String> = Vec::new();
@@ -39,6 +37,7 @@ impl ProjectPath {
                 ".." => {
                     parts.pop().ok_or_else(outside)?;
                 }
+                name if parts.is_empty() && begins_with_drive(name) => return Err(outside()),
                 name if name.trim().is_empty() => {
                     return invalid("A name in the path is made of blanks alone. Name the file or folder.");
                 }
@@ -93,6 +92,11 @@ impl fmt::Display for ProjectPath {
     }
 }
 
+/// `C:` or `c:name`.
+fn begins_with_drive(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.as_bytes().get(1) == Some(&b':')
+}
+
 /// The source's own words (FIL-03).
 pub(super) fn outside() -> ToolError {
     ToolError::new(ErrorCode::new("project.path_outside"), "Path is outside project directory")
@@ -133,6 +137,8 @@ mod tests {
             ("\\\\server\\share", "project.path_outside"),
             ("C:\\Windows", "project.path_outside"),
             ("c:x", "project.path_outside"),
+            ("./C:", "project.path_outside"),
+            ("a/../C:/x", "project.path_outside"),
             ("src\\main.py", "project.path_invalid"),
             ("", "project.path_invalid"),
             (" ", "project.path_invalid"),
@@ -148,6 +154,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
         // FIL-03
         #[test]
         fn a_normal_path_has_no_way_up_and_stays_as_it_is(path in "[a./\\\\: \\x00C]{0,16}") {
