@@ -23,6 +23,9 @@ pub const MAX_ATTEMPTS: usize = 1000;
 /// Bytes of trying that a fed byte pays for.
 const CREDIT_PER_BYTE: usize = 2;
 
+/// What a try in vain costs beside the bytes it looks at.
+const TRY_COST: usize = 8;
+
 /// Held bytes up to which every piece is tried.
 const SHORT: usize = 32;
 
@@ -106,7 +109,7 @@ impl Parser {
         let mut output = Sending { collected: &mut self.collected, text: &self.buffer, sink };
         self.holding = self.message.advance(source, &self.names, &mut output).is_err();
         if self.holding {
-            self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at());
+            self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at() + TRY_COST);
         }
     }
 
@@ -119,15 +122,25 @@ impl Parser {
         if held <= SHORT || !self.message.holds_block(Source::new(&self.buffer, false)) {
             return true;
         }
-        // A long block that may be a call is decided by its closing marks only.
+        // A long block that may be a call is decided by its closing mark only.
+        let bytes = chunk.as_bytes();
+        let closes =
+            if bytes.len() < 16 { bytes.contains(&b'>') } else { memchr::memchr(b'>', bytes).is_some() };
+        closes && self.may_be_closed(chunk)
+    }
+
+    /// Whether a closing mark of the held block is in the piece that was fed last: that of its wrapper, else that of the
+    /// parameters. Marks in unusual forms are found at the end of the text.
+    fn may_be_closed(&self, chunk: &str) -> bool {
+        let wrapped =
+            self.names.opens_plainly(self.buffer.as_bytes().get(self.message.at()..).unwrap_or_default());
         let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
         memchr::memchr_iter(b'>', chunk.as_bytes()).any(|at| {
             let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default();
             let before = before.strip_suffix(b"s").unwrap_or(before);
-            before.ends_with(b"call")
-                || before.ends_with(b"param")
-                || before.ends_with(b"argument")
-                || before.ends_with(self.names.wrapper_tail())
+            before.ends_with(self.names.wrapper_tail())
+                || before.ends_with(b"call")
+                || !wrapped && (before.ends_with(b"param") || before.ends_with(b"argument"))
         })
     }
 

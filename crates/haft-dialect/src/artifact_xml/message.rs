@@ -97,11 +97,11 @@ impl Message {
     }
 
     /// Reads on as far as the text decides.
-    pub(crate) fn advance(
+    pub(crate) fn advance<O: Output>(
         &mut self,
         source: Source<'_>,
         names: &Names,
-        output: &mut dyn Output,
+        output: &mut O,
     ) -> Reads<()> {
         let mut reader = Reader { source, names, output, message: self };
         loop {
@@ -121,14 +121,14 @@ impl Message {
     }
 }
 
-struct Reader<'a, 'n, 'm> {
+struct Reader<'a, 'n, 'm, O> {
     source: Source<'a>,
     names: &'n Names,
-    output: &'m mut dyn Output,
+    output: &'m mut O,
     message: &'m mut Message,
 }
 
-impl<'a> Reader<'a, '_, '_> {
+impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// Passes text on up to an offset.
     fn pass(&mut self, to: usize) {
         let from = self.message.at;

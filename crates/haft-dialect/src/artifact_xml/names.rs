@@ -43,6 +43,11 @@ impl Names {
         bytes.get(bytes.len().saturating_sub(4)..).unwrap_or_default()
     }
 
+    /// Whether a text begins with the wrapper as configured.
+    pub(crate) fn opens_plainly(&self, text: &[u8]) -> bool {
+        text.strip_prefix(b"<").is_some_and(|text| text.starts_with(self.configured.as_bytes()))
+    }
+
     pub(super) fn wrapper(&self, name: &str) -> Option<Wrapper> {
         if name == self.configured {
             return Some(Wrapper::Single);
