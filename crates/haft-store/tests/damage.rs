@@ -77,7 +77,6 @@ fn check(template: &Path, sql: &str, expected: &[&str]) {
     assert_eq!(report.fits(), expected.is_empty(), "{sql}");
 }
 
-// JRN-03
 #[test]
 fn one_byte_in_every_column_is_named() {
     let template = tempfile::tempdir().unwrap();

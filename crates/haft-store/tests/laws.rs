@@ -46,6 +46,7 @@ on_both_stores! {
     a_shared_blob_stays_until_its_last_name_goes;
     a_run_without_an_end_is_open_unless_somebody_works_on_it;
     anchors_tell_of_what_was_there;
+    records_in_an_impossible_order_are_findings;
 }
 
 fn fitting(report: &Report) {
@@ -392,6 +393,35 @@ async fn anchors_tell_of_what_was_there(store: &dyn Audited) {
     let expected = [
         "run r_1, record 2 (run_ended): the anchor names another hash: the record was changed or its tail was cut",
         "run r_9: it is missing",
+    ];
+    assert_eq!(told, expected);
+}
+
+async fn records_in_an_impossible_order_are_findings(store: &dyn Audited) {
+    let lease = session(store, "s_1", 1).await;
+    let whole = RunWriter::new(store, &lease, "r_1", 5);
+    whole.whole(None, None).await;
+    // A second end under the same path is refused; under another path it is stored, and told.
+    assert!(matches!(whole.append(whole.failure()).await, Err(StoreError::Exists { .. })));
+    let mut second = whole.batch();
+    let Ok(Payload::ToolCallFailed(mut failed)) =
+        Payload::read("tool_call_failed", &whole.failure().records()[0].payload)
+    else {
+        panic!("no failure")
+    };
+    failed.result_file = second.file("tool-results/other.json", b"{}".to_vec());
+    second.record(Timestamp(6), &Payload::ToolCallFailed(failed)).unwrap();
+    whole.append(second).await.unwrap();
+    let odd = RunWriter::new(store, &lease, "r_2", 6);
+    odd.append(odd.intent()).await.unwrap();
+    odd.append(odd.end()).await.unwrap();
+    let report = verify_store(store, &[], Timestamp(6)).unwrap();
+    let told: Vec<String> = report.findings().map(ToString::to_string).collect();
+    let expected = [
+        "run r_1, record 6 (tool_call_failed): it stands after the end of the run",
+        "run r_1, record 6 (tool_call_failed): it ends the call c_i_r_1_1_1 a second time",
+        "run r_2, record 0 (tool_call_requested): the run should begin with run_started",
+        "run r_2, record 1 (tool_call_started): it starts the call c_i_r_2_1_1, which has no end although the run ended",
     ];
     assert_eq!(told, expected);
 }

@@ -225,6 +225,26 @@ fn second_reader_names_what_was_touched() {
     });
 }
 
+#[test]
+fn second_reader_finds_a_changed_bit_anywhere() {
+    let store = MemoryStore::new();
+    let home = tempfile::tempdir().unwrap();
+    wait(async {
+        rich_run(&store, 1).await;
+        write(&store, "r_1", &home.path().join("export")).await;
+    });
+    let journal = home.path().join("export/journal.jsonl");
+    let good = fs::read(&journal).unwrap();
+    for number in 0..24 {
+        let at = good.len() * number / 24 + number;
+        let mut bad = good.clone();
+        bad[at] ^= 1 << (number % 8);
+        fs::write(&journal, &bad).unwrap();
+        let Some((fits, told)) = second_reader(&home.path().join("export")) else { return };
+        assert!(!fits && told.starts_with("does not fit: "), "byte {at}: {told}");
+    }
+}
+
 /// What the page promises: every kind has its section, and every field that is written stands in it.
 #[test]
 fn the_specification_names_every_kind_and_field() {

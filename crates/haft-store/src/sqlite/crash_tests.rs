@@ -137,7 +137,6 @@ async fn recover(store: &SqliteStore, lease: &Lease, run: RunId) {
     writer.append(batch).await.unwrap();
 }
 
-// JRN-06
 #[test]
 fn every_acknowledged_record_survives_a_death_at_every_place() {
     if let (Some(home), Some(place)) = (std::env::var_os(HOME), std::env::var_os(PLACE)) {

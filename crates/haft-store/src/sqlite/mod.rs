@@ -123,7 +123,8 @@ impl BlobRows for SqliteStore {
     }
 }
 
-/// Runs work that waits for a disk. Workers of a runtime with several threads let others go on meanwhile.
+/// Runs work that waits for a disk. Workers of a runtime with several threads let others go on meanwhile; tokio allows that nowhere
+/// inside a `LocalSet`, so a store is not used there.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     use tokio::runtime::{Handle, RuntimeFlavor};
     match Handle::try_current() {
