@@ -11,7 +11,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{artifacts_of, line_count, resource, staged};
+use super::{artifacts_of, lines_of, resource, staged};
 use crate::arguments::arguments;
 
 /// Content types that an artifact may have.
@@ -116,6 +116,6 @@ fn create(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, T
         source: "model".to_owned(),
         content: content.to_owned(),
     };
-    let message = format!("Created artifact `{id}`, version 1, {} lines.", line_count(content));
+    let message = format!("Created artifact `{id}`, version 1, {}.", lines_of(content));
     staged(artifacts.as_ref(), version, message)
 }

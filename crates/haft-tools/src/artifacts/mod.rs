@@ -88,7 +88,10 @@ fn resource(id: Option<&str>) -> Vec<String> {
     id.map(|id| format!("artifact:{id}")).into_iter().collect()
 }
 
-/// The number of lines of a text, as the reading tool counts them.
-fn line_count(text: &str) -> usize {
-    text.split_inclusive('\n').count()
+/// How many lines a text has, as the reading tool counts them, in words.
+fn lines_of(text: &str) -> String {
+    match text.split_inclusive('\n').count() {
+        1 => "1 line".to_owned(),
+        several => format!("{several} lines"),
+    }
 }

@@ -10,7 +10,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{artifacts_of, line_count, newest, resource, staged};
+use super::{artifacts_of, lines_of, newest, resource, staged};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -71,6 +71,6 @@ fn rewrite(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, 
     let number = old.version.saturating_add(1);
     let version =
         ArtifactVersion { version: number, source: "model".to_owned(), content: content.to_owned(), ..old };
-    let message = format!("Rewrote artifact `{id}`: version {number}, {} lines.", line_count(content));
+    let message = format!("Rewrote artifact `{id}`: version {number}, {}.", lines_of(content));
     staged(artifacts.as_ref(), version, message)
 }

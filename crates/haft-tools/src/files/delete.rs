@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folder::{delete, missing};
-use super::{Narrowest, Place, blocking, family, scopes, writes};
+use super::{Place, Remembered, blocking, family, scopes, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ impl Tool for FileDelete {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Narrowest::File))
+        Ok(scopes(arguments, environment, Remembered::File))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

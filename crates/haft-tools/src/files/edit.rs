@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::folder::{missing, replace};
 use super::path::ProjectPath;
-use super::{Narrowest, Place, blocking, encoding, family, scopes, writes};
+use super::{Place, Remembered, blocking, encoding, family, scopes, writes};
 use crate::arguments::arguments;
 
 /// Lines named in a receipt or a complaint, at most.
@@ -75,7 +75,7 @@ impl Tool for FileEdit {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Narrowest::Folder))
+        Ok(scopes(arguments, environment, Remembered::Folder))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

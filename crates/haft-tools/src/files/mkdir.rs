@@ -10,7 +10,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Narrowest, Place, blocking, family, folder, scopes, writes};
+use super::{Place, Remembered, blocking, family, folder, scopes, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ impl Tool for FileMkdir {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Narrowest::NewFolder))
+        Ok(scopes(arguments, environment, Remembered::NewFolder))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

@@ -163,9 +163,9 @@ fn named(arguments: &PreparedArguments) -> Option<(&str, ProjectPath)> {
     Some((arguments.text(PROJECT_ID)?, ProjectPath::parse(arguments.text("path")?).ok()?))
 }
 
-/// What a yes to a change could cover: the file where only that is offered first, then its folder, then the tool. A path
-/// that leaves the project is refused when the call runs; no grant of a place covers it.
-fn scopes(arguments: &PreparedArguments, environment: &ConsentEnvironment, narrowest: Narrowest) -> Ask {
+/// What a yes to a change could cover. A path that leaves the project is refused when the call runs; no grant of a place
+/// covers it.
+fn scopes(arguments: &PreparedArguments, environment: &ConsentEnvironment, remembered: Remembered) -> Ask {
     let path = arguments.text("path").and_then(|path| ProjectPath::parse(path).ok());
     let Some(path) = path else { return Ask { scopes: vec![Scope::Tool], ..Ask::default() } };
     let absolute = |path: &ProjectPath| match &environment.project_folder {
@@ -174,17 +174,19 @@ fn scopes(arguments: &PreparedArguments, environment: &ConsentEnvironment, narro
         None => path.to_string(),
     };
     let folder = Scope::Path(absolute(&path.parent().unwrap_or_else(ProjectPath::root)));
-    let scopes = match narrowest {
-        Narrowest::File => vec![Scope::File(absolute(&path)), folder, Scope::Tool],
-        Narrowest::Folder => vec![folder, Scope::Tool],
-        Narrowest::NewFolder => vec![Scope::Path(absolute(&path)), folder, Scope::Tool],
+    let file = Scope::File(absolute(&path));
+    let scopes = match remembered {
+        Remembered::File => vec![file, folder, Scope::Tool],
+        // The file comes after its folder, so that `--allow file_write=file:F` is enough for F.
+        Remembered::Folder => vec![folder, file, Scope::Tool],
+        Remembered::NewFolder => vec![Scope::Path(absolute(&path)), folder, Scope::Tool],
     };
     Ask { scopes, ..Ask::default() }
 }
 
-/// The narrowest scope that a tool offers.
+/// What a yes for longer than one call covers unless the person chooses otherwise: the first scope offered.
 #[derive(Clone, Copy)]
-enum Narrowest {
+enum Remembered {
     /// The file itself.
     File,
     /// The folder that the file is in.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folder::replace;
-use super::{Narrowest, Place, blocking, encoding, family, scopes, writes};
+use super::{Place, Remembered, blocking, encoding, family, scopes, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ impl Tool for FileWrite {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Narrowest::Folder))
+        Ok(scopes(arguments, environment, Remembered::Folder))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

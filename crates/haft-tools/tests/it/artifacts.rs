@@ -133,7 +133,7 @@ async fn an_update_that_could_mean_two_places_or_none_changes_nothing() {
 async fn a_rewrite_keeps_title_and_kind_and_nothing_of_the_text() {
     let mut tools = with("plan", "old").await;
     let output = tools.call("rewrite_artifact", json!({"id": "plan", "content": "new\n"})).await.unwrap();
-    assert_eq!(output.text(), "Rewrote artifact `plan`: version 2, 1 lines.");
+    assert_eq!(output.text(), "Rewrote artifact `plan`: version 2, 1 line.");
     let [Change::Artifact(version)] = output.changes.as_slice() else { panic!("{:?}", output.changes) };
     assert_eq!((version.version, version.title.as_str(), version.content.as_str()), (2, "T", "new\n"));
     let missing = tools.error("rewrite_artifact", json!({"id": "none", "content": "x"})).await;
