@@ -10,7 +10,7 @@ use super::names::{Names, Wrapper, same_tag};
 use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
 use super::value::{SectionEnds, Value, ValueReader, next_bracket};
 use crate::Repair;
-use crate::call_json::{self, NoCall};
+use crate::call_json;
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::scan::{Reads, Source, is_blank};
 
@@ -31,19 +31,19 @@ pub(super) enum Style {
 }
 
 pub(super) struct CallReader<'a, 'n, 's> {
-    source: Source<'a>,
-    names: &'n Names,
+    pub(super) source: Source<'a>,
+    pub(super) names: &'n Names,
     ends: &'s mut SectionEnds,
     values: ValueReader<'a, 'n>,
-    draft: Draft<'a, 'n>,
-    outcomes: Vec<Outcome>,
+    pub(super) draft: Draft<'a, 'n>,
+    pub(super) outcomes: Vec<Outcome>,
     style: Style,
     /// The end of the last thing that was understood.
-    last_end: usize,
+    pub(super) last_end: usize,
 }
 
 /// Whether the loop over tags goes on, and where; or how the block ended.
-enum Next {
+pub(super) enum Next {
     At(usize),
     End(usize, Ending),
 }
@@ -91,26 +91,13 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
     }
 
-    /// Makes calls of a JSON value that was read already and needs no wrapper.
-    pub(super) fn read_json(mut self, found: call_json::Found<'a>) -> Block {
-        let mut repairs = vec![Repair::WrapperAdded];
-        if found.loose {
-            repairs.push(Repair::LooseJson);
-        }
-        let end = found.end;
-        let drafts: Vec<_> =
-            call_json::calls(found.literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
-        self.finish_all(drafts, end, Ending::Closed);
-        Block { end, outcomes: self.outcomes }
-    }
-
     fn close(mut self, end: usize, ending: Ending) -> Block {
         let draft = std::mem::replace(&mut self.draft, Draft::new(end));
         draft.finish(ending, end, self.names, &mut self.outcomes);
         Block { end, outcomes: self.outcomes }
     }
 
-    fn unclosed(&self) -> Ending {
+    pub(super) fn unclosed(&self) -> Ending {
         match self.style {
             // Without a wrapper the container is the closing mark.
             Style::Bare if !self.draft.container_open => Ending::Closed,
@@ -549,7 +536,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     /// Where a block that cannot be read ends: behind the next close tag of a wrapper, before its next open tag.
-    fn recover(&self, from: usize) -> Reads<Next> {
+    pub(super) fn recover(&self, from: usize) -> Reads<Next> {
         let mut at = from;
         while let Some(found) = next_bracket(self.source, at) {
             if let Some(tag) = tag_at(self.source, found)?
@@ -565,129 +552,6 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
         self.source.ends_at(self.source.len())?;
         Ok(Next::End(self.source.len(), self.unclosed()))
-    }
-
-    fn json_parameters(&mut self, at: usize) -> Reads<Next> {
-        match call_json::value_at(self.source, at)? {
-            Ok(found) => {
-                if let haft_schema::json::Literal::Object(entries) = found.literal {
-                    self.take_json(entries, found.loose);
-                }
-                self.last_end = found.end;
-                Ok(Next::At(found.end))
-            }
-            Err(error) => self.bad_json(at, &error),
-        }
-    }
-
-    fn take_json(&mut self, entries: Vec<(Cow<'a, str>, haft_schema::json::Literal<'a>)>, loose: bool) {
-        self.draft.repair(Repair::ParamsFromJson);
-        if loose {
-            self.draft.repair(Repair::LooseJson);
-        }
-        for (key, literal) in entries {
-            self.draft.give_literal(key, literal);
-        }
-    }
-
-    fn bad_json(&mut self, at: usize, error: &haft_schema::json::ReadError) -> Reads<Next> {
-        let next = self.recover(at)?;
-        let fault = match &next {
-            Next::End(_, Ending::Unclosed) if error.is_cut() => Fault::CutInJson,
-            _ => Fault::BadJson(error.to_string()),
-        };
-        self.draft.fault.get_or_insert(fault);
-        Ok(next)
-    }
-
-    /// A wrapper that holds calls in JSON, one after the other or in a list.
-    fn json_calls(&mut self, at: usize) -> Reads<Next> {
-        let source = self.source;
-        let mut at = at;
-        let mut read = 0_usize;
-        loop {
-            let (literal, end, repairs) = match call_json::value_at(source, at)? {
-                Ok(found) => {
-                    let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
-                    (found.literal, found.end, repairs)
-                }
-                Err(error) => match self.mended_json(at)? {
-                    Some((literal, end)) => (literal, end, vec![Repair::BracketsMended]),
-                    None => return self.bad_json(at, &error),
-                },
-            };
-            let mut drafts: Vec<Draft<'a, 'n>> =
-                call_json::calls(literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
-            read += drafts.len();
-            // Too many closing brackets are a slip.
-            let mut next = source.skip_blanks(end);
-            while matches!(source.byte(next), Some(b'}' | b']')) {
-                drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
-                next = source.skip_blanks(next + 1);
-            }
-            while matches!(source.byte(next), Some(b',' | b';')) {
-                next = source.skip_blanks(next + 1);
-            }
-            if source.ends_at(next)? {
-                return Ok(self.end_json(drafts, end, self.unclosed()));
-            }
-            if matches!(source.byte(next), Some(b'{' | b'[')) {
-                self.finish_all(drafts, end, Ending::Closed);
-                at = next;
-                continue;
-            }
-            if read > 1 {
-                drafts.iter_mut().for_each(|draft| draft.repair(Repair::SiblingsSplit));
-            }
-            return Ok(match self.recover(next)? {
-                Next::End(block_end, Ending::Closed) => self.end_json(drafts, block_end, Ending::Closed),
-                Next::End(..) | Next::At(_) => self.end_json(drafts, end, self.unclosed()),
-            });
-        }
-    }
-
-    fn json_draft(&self, call: Result<call_json::JsonCall<'a>, NoCall>, repairs: &[Repair]) -> Draft<'a, 'n> {
-        let mut draft = Draft::new(self.draft.start);
-        draft.repair(Repair::CallFromJson);
-        repairs.iter().for_each(|repair| draft.repair(*repair));
-        match call {
-            Ok(call) => {
-                draft.id = call.id;
-                draft.set_name(call.name, self.names);
-                for (key, literal) in call.arguments {
-                    draft.give_literal(key, literal);
-                }
-            }
-            Err(NoCall::NoName) => draft.fault = Some(Fault::NoName),
-            Err(NoCall::ArgumentsNoObject) => draft.fault = Some(Fault::ArgumentsNoObject),
-        }
-        draft
-    }
-
-    fn finish_all(&mut self, drafts: Vec<Draft<'a, 'n>>, end: usize, ending: Ending) {
-        for draft in drafts {
-            draft.finish(ending, end, self.names, &mut self.outcomes);
-        }
-    }
-
-    /// Ends the block with the last of its drafts.
-    fn end_json(&mut self, mut drafts: Vec<Draft<'a, 'n>>, end: usize, ending: Ending) -> Next {
-        if let Some(last) = drafts.pop() {
-            self.finish_all(drafts, end, ending);
-            self.draft = last;
-        }
-        Next::End(end, ending)
-    }
-
-    /// JSON whose closing brackets are missing, in a wrapper that is closed.
-    fn mended_json(&self, at: usize) -> Reads<Option<(haft_schema::json::Literal<'a>, usize)>> {
-        let Next::End(end, Ending::Closed) = self.recover(at)? else { return Ok(None) };
-        let body = self.source.slice(at, end);
-        let Some(close) = body.rfind(['<', '＜']) else { return Ok(None) };
-        let body = body.get(..close).unwrap_or_default();
-        let Some(mended) = call_json::with_brackets_closed(body) else { return Ok(None) };
-        let found = call_json::value_at(Source::new(&mended, true), 0)?;
-        Ok(found.ok().map(|found| (found.literal.into_owned(), at + close)))
     }
 }
 

@@ -4,16 +4,19 @@
 //! <tool_call><name>N</name><params><K><![CDATA[V]]></K>…</params></tool_call>
 //! ```
 //!
-//! `message` finds what in a text is a call, quoted, reasoning or invented; `call` reads one call with its repairs; `value`
-//! finds the end of a value; `tag`, `names` and `entity` are its letters. Writers stand in `write` and `instructions`.
+//! `message` finds what in a text is reasoning or invented, `quoted` what is code, `opening` what begins a call; `call` reads one
+//! call with its repairs (`json_body` where it is JSON), `draft` judges it, `value` finds the end of a value; `tag`, `names` and `entity` are its letters. Writers stand in `write` and `instructions`.
 //! Nothing here decides whether a call may run.
 
 mod call;
 mod draft;
 mod entity;
 mod instructions;
+mod json_body;
 mod message;
 mod names;
+mod opening;
+mod quoted;
 mod tag;
 mod value;
 mod write;

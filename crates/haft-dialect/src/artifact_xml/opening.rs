@@ -1,0 +1,346 @@
+//! What in a message begins calls: a wrapper, a declared name without one, JSON at the start, a fence round it all.
+//! Everything else is text, also a tag that is only mentioned.
+
+use super::call::{Block, CallReader, Style};
+use super::draft::Outcome;
+use super::message::{Mode, Output, Reader};
+use super::names::{Names, Wrapper, same_tag};
+use super::quoted::Fence;
+use super::tag::{Tag, TagKind, skip_filling, tag_at};
+use super::value::next_bracket;
+use crate::call_json;
+use crate::marks::{is_result_tag, is_think_tag};
+use crate::scan::{Reads, Source, is_blank};
+use crate::{MalformedCall, Repair, Span};
+
+impl<'a, O: Output> Reader<'a, '_, '_, O> {
+    pub(super) fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
+        if is_think_tag(tag.name)
+            && tag.kind == TagKind::Open
+            && !tag.cut
+            && self.names.tools.resolve(tag.name).is_none()
+        {
+            self.output.think_mark(at, tag.end);
+            self.skip(tag.end);
+            self.message.mode = Mode::Thinking;
+            return Ok(true);
+        }
+        if let Some(wrapper) = self.names.wrapper(tag.name) {
+            return self.wrapper(tag, wrapper, at);
+        }
+        if tag.cut {
+            return Ok(false);
+        }
+        if self.output.has_outcomes() && is_result_tag(tag.name) {
+            self.message.mode = Mode::Ended;
+            return Ok(true);
+        }
+        let block = if Names::is_name_tag(tag.name) {
+            self.named_without_wrapper(tag, at)?
+        } else {
+            self.tool_as_tag(tag, at)?
+        };
+        Ok(match block {
+            Some(block) => {
+                self.take(block);
+                true
+            }
+            None => false,
+        })
+    }
+
+    pub(super) fn take(&mut self, block: Block) {
+        self.skip(block.end);
+        self.message.after_call = true;
+        for outcome in block.outcomes {
+            if !self.output.outcome(outcome) {
+                self.message.mode = Mode::Ended;
+                return;
+            }
+        }
+    }
+
+    pub(super) fn calls(&mut self, start: usize, style: Style) -> CallReader<'a, '_, '_> {
+        CallReader::new(self.source, self.names, &mut self.message.ends, start, style)
+    }
+
+    /// An open tag of a wrapper: a call, or only a mention of the tag.
+    pub(super) fn wrapper(&mut self, tag: &Tag<'a>, wrapper: Wrapper, at: usize) -> Reads<bool> {
+        if self.in_tilde_fence(at) {
+            return Ok(false);
+        }
+        let begins_line = self.source.begins_line(at) || self.message.after_call;
+        if tag.cut {
+            return Ok(false);
+        }
+        let next = skip_filling(self.source, tag.end)?;
+        let carries_name = tag.equals.is_some() || !tag.attributes.is_empty();
+        if self.source.ends_at(next)? {
+            if !begins_line && !carries_name {
+                return Ok(false);
+            }
+        } else {
+            let begins_call = match self.source.byte(next) {
+                Some(b'{' | b'[') => true,
+                Some(b'`') => self.source.has_word(next, "```")?,
+                Some(b'<' | 0xEF) => match tag_at(self.source, next)? {
+                    Some(inner) if inner.kind == TagKind::Close => begins_line,
+                    Some(inner) => {
+                        if wrapper == Wrapper::Plural
+                            && self.names.wrapper(inner.name) == Some(Wrapper::Single)
+                        {
+                            // A list round single calls: the mark is dropped, its end too.
+                            self.skip(next);
+                            self.message.after_call = true;
+                            return Ok(true);
+                        }
+                        true
+                    }
+                    None => begins_line,
+                },
+                _ => false,
+            };
+            if !begins_call && !carries_name && !self.encloses(tag.end, begins_line)? {
+                return Ok(false);
+            }
+        }
+        let block = self.calls(at, Style::Wrapped).read_wrapped(tag)?;
+        self.take(block);
+        Ok(true)
+    }
+
+    /// Whether a wrapper whose body begins with text is closed before another one opens. In the middle of a line it is a
+    /// mention, whatever follows.
+    pub(super) fn encloses(&self, from: usize, begins_line: bool) -> Reads<bool> {
+        if !begins_line {
+            return Ok(false);
+        }
+        let mut at = from;
+        while let Some(found) = next_bracket(self.source, at) {
+            if let Some(tag) = tag_at(self.source, found)?
+                && self.names.wrapper(tag.name).is_some()
+            {
+                return Ok(tag.kind == TagKind::Close && !tag.cut);
+            }
+            at = found + self.source.char_at(found).map_or(1, char::len_utf8);
+        }
+        self.source.ends_at(self.source.len())?;
+        Ok(false)
+    }
+
+    /// `<name>declared</name>` with parameters behind it, and no wrapper.
+    pub(super) fn named_without_wrapper(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+        let source = self.source;
+        let (name, after) = match tag.equals {
+            Some(name) => (name, tag.end),
+            None if tag.kind == TagKind::Open => {
+                let Some(end) = next_bracket(source, tag.end) else {
+                    source.ends_at(source.len())?;
+                    return Ok(None);
+                };
+                (source.slice(tag.end, end), end)
+            }
+            None => return Ok(None),
+        };
+        let Some((tool, _)) = self.names.tools.resolve(name.trim_matches(is_blank)) else { return Ok(None) };
+        let mut next = skip_filling(source, after)?;
+        if source.ends_at(next)? {
+            return Ok(None);
+        }
+        if let Some(closer) = tag_at(source, next)?.filter(|closer| closer.kind == TagKind::Close) {
+            next = skip_filling(source, closer.end)?;
+            if source.ends_at(next)? {
+                return Ok(None);
+            }
+        }
+        let Some(follower) = tag_at(source, next)?.filter(|tag| tag.kind != TagKind::Close) else {
+            return Ok(None);
+        };
+        if !self.names.is_container(follower.name, Some(tool)) && tool.parameter(follower.name).is_none() {
+            return Ok(None);
+        }
+        if self.in_tilde_fence(at) {
+            return Ok(None);
+        }
+        self.calls(at, Style::Bare).read_from(at).map(Some)
+    }
+
+    /// `<declared>` with a container or its parameters inside, and no wrapper.
+    pub(super) fn tool_as_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+        let source = self.source;
+        let Some((tool, _)) = self.names.tools.resolve(tag.name) else { return Ok(None) };
+        if tag.equals.is_some() || self.in_tilde_fence(at) {
+            return Ok(None);
+        }
+        let alone = self.source.begins_line(at) && tool.required.is_empty();
+        if tag.kind == TagKind::Empty {
+            if !alone || !self.ends_line(tag.end)? {
+                return Ok(None);
+            }
+            return self.calls(at, Style::Bare).read_from(at).map(Some);
+        }
+        let next = skip_filling(source, tag.end)?;
+        if source.ends_at(next)? {
+            return Ok(None);
+        }
+        let Some(follower) = tag_at(source, next)? else { return Ok(None) };
+        let fits = match follower.kind {
+            TagKind::Close => alone && same_tag(follower.name, tag.name),
+            TagKind::Open | TagKind::Empty => {
+                self.names.is_container(follower.name, Some(tool)) || tool.parameter(follower.name).is_some()
+            }
+        };
+        if !fits {
+            return Ok(None);
+        }
+        self.calls(at, Style::Bare).read_from(at).map(Some)
+    }
+
+    /// A fence that is the whole message and holds nothing but calls.
+    pub(super) fn fence_as_call(&mut self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let Some(mark) = source.byte(at) else { return Ok(false) };
+        let length = self.run_length(at, mark)?;
+        if length < 3 {
+            return Ok(false);
+        }
+        let rest = source.rest(at + length);
+        let Some(line) = rest.find('\n') else {
+            source.ends_at(source.len())?;
+            return Ok(false);
+        };
+        let fence = Fence { mark, length, start: at };
+        let mut next = skip_filling(source, at + length + line)?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        loop {
+            if source.ends_at(next)? {
+                break;
+            }
+            if let Some(end) = self.fence_end(next, fence)? {
+                if !self.only_ends_follow(end)? {
+                    return Ok(false);
+                }
+                next = end;
+                break;
+            }
+            let Some(block) = self.block_in_fence(next, &outcomes)? else { return Ok(false) };
+            if block.outcomes.iter().any(Result::is_err) {
+                return Ok(false);
+            }
+            next = skip_filling(source, block.end)?;
+            outcomes.extend(block.outcomes);
+        }
+        if outcomes.is_empty() {
+            return Ok(false);
+        }
+        for call in outcomes.iter_mut().flatten() {
+            if !call.repairs.contains(&Repair::FenceRemoved) {
+                call.repairs.push(Repair::FenceRemoved);
+            }
+        }
+        self.take(Block { end: next, outcomes });
+        Ok(true)
+    }
+
+    /// The next call inside of a fence.
+    pub(super) fn block_in_fence(&mut self, at: usize, before: &[Outcome]) -> Reads<Option<Block>> {
+        let source = self.source;
+        if matches!(source.byte(at), Some(b'{' | b'[')) {
+            let Ok(found) = call_json::value_at(source, at)? else { return Ok(None) };
+            if !call_json::declared(&found.literal, &self.names.tools) {
+                return Ok(None);
+            }
+            return Ok(Some(self.calls(at, Style::Bare).read_json(found)));
+        }
+        let Some(tag) = tag_at(source, at)? else { return Ok(None) };
+        let ours = self.names.wrapper(tag.name).is_some();
+        match tag.kind {
+            TagKind::Close if ours && !before.is_empty() => {
+                Ok(Some(Block { end: tag.end, outcomes: Vec::new() }))
+            }
+            TagKind::Close => Ok(None),
+            TagKind::Open | TagKind::Empty if tag.cut => Ok(None),
+            TagKind::Open | TagKind::Empty if ours => {
+                if self.names.wrapper(tag.name) == Some(Wrapper::Plural) {
+                    let next = skip_filling(source, tag.end)?;
+                    let inner = if source.ends_at(next)? { None } else { tag_at(source, next)? };
+                    if inner.is_some_and(|inner| self.names.wrapper(inner.name) == Some(Wrapper::Single)) {
+                        return Ok(Some(Block { end: tag.end, outcomes: Vec::new() }));
+                    }
+                }
+                self.calls(at, Style::Wrapped).read_wrapped(&tag).map(Some)
+            }
+            TagKind::Open | TagKind::Empty if Names::is_name_tag(tag.name) => {
+                self.named_without_wrapper(&tag, at)
+            }
+            TagKind::Open | TagKind::Empty => self.tool_as_tag(&tag, at),
+        }
+    }
+
+    /// Calls in JSON that begin the message, without any marker.
+    pub(super) fn bare_json(&mut self, at: usize) -> Reads<bool> {
+        let found = match call_json::value_at(self.source, at)? {
+            Ok(found) => found,
+            Err(error) => return Ok(error.is_cut() && self.cut_json(at)),
+        };
+        if !call_json::declared(&found.literal, &self.names.tools) {
+            self.pass(at + 1);
+            return Ok(true);
+        }
+        let block = self.calls(at, Style::Bare).read_json(found);
+        self.take(block);
+        Ok(true)
+    }
+
+    /// Another JSON call right behind one.
+    pub(super) fn json_goes_on(&mut self) -> Reads<bool> {
+        let source = self.source;
+        let mut first = source.skip_blanks(self.message.at);
+        if matches!(source.byte(first), Some(b',' | b';')) {
+            first = source.skip_blanks(first + 1);
+            source.ends_at(first)?;
+        }
+        if !matches!(source.byte(first), Some(b'{' | b'[')) {
+            return Ok(false);
+        }
+        match call_json::value_at(source, first)? {
+            Ok(found) if call_json::declared(&found.literal, &self.names.tools) => {
+                let block = self.calls(first, Style::Bare).read_json(found);
+                self.take(block);
+                Ok(true)
+            }
+            Ok(_) | Err(_) => {
+                self.message.after_call = false;
+                Ok(false)
+            }
+        }
+    }
+
+    /// A JSON call that begins the message and was cut off: reported, if it names a declared tool.
+    pub(super) fn cut_json(&mut self, at: usize) -> bool {
+        let text = self.source.rest(at);
+        let closed = ["", "\"", "null"].iter().find_map(|tail| {
+            let closed = call_json::with_brackets_closed(&format!("{text}{tail}"))?;
+            call_json::value_at(Source::new(&closed, true), 0)
+                .ok()?
+                .ok()
+                .map(|found| found.literal.into_owned())
+        });
+        let Some(literal) = closed.filter(|literal| call_json::declared(literal, &self.names.tools)) else {
+            return false;
+        };
+        let name =
+            call_json::calls(literal).into_iter().find_map(Result::ok).map(|call| call.name.into_owned());
+        let end = self.source.len();
+        self.take(Block {
+            end,
+            outcomes: vec![Err(MalformedCall {
+                name,
+                reason: "the text ends inside the JSON of the call".to_owned(),
+                hint: "Write the whole call again and close every element.".to_owned(),
+                span: Span { start: at, end },
+            })],
+        });
+        true
+    }
+}

@@ -1,0 +1,164 @@
+//! What a message quotes: inline code and fences. Nothing in them is a call.
+
+use super::message::{Mode, Output, Reader};
+use super::tag::{TagKind, tag_at};
+use crate::marks::is_think_tag;
+use crate::scan::{NeedMore, Reads};
+
+/// Longest line in which the end of inline code is looked for, in bytes.
+const MAX_INLINE_CODE: usize = 4096;
+
+/// A fence, by the mark that opened it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence {
+    pub(super) mark: u8,
+    pub(super) length: usize,
+    pub(super) start: usize,
+}
+
+/// Fences of tildes, followed up to an offset.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Tildes {
+    pub(super) to: usize,
+    open: bool,
+}
+
+impl<O: Output> Reader<'_, '_, '_, O> {
+    /// Inline code or a fence.
+    pub(super) fn backticks(&mut self, at: usize) -> Reads<()> {
+        let length = self.run_length(at, b'`')?;
+        if length >= 3 && self.source.begins_line(at) {
+            let rest = self.source.rest(at + length);
+            let line = rest.find('\n').unwrap_or(rest.len());
+            if line == rest.len() {
+                self.source.ends_at(self.source.len())?;
+            }
+            // A closing mark on the same line makes it inline code.
+            if !rest.get(..line).unwrap_or_default().contains('`') {
+                self.message.mode = Mode::Fence(Fence { mark: b'`', length, start: at });
+                self.pass(at + length + line);
+                return Ok(());
+            }
+        }
+        let mut from = at + length;
+        let limit = at + MAX_INLINE_CODE;
+        let bytes = self.source.bytes();
+        let end = loop {
+            let window = bytes.get(from..limit.min(bytes.len())).unwrap_or_default();
+            match memchr::memchr2(b'`', b'\n', window) {
+                Some(offset) if window.get(offset) == Some(&b'`') => {
+                    let run = self.run_length(from + offset, b'`')?;
+                    from += offset + run;
+                    if run == length {
+                        break from;
+                    }
+                }
+                Some(_) => break at + length,
+                None if limit <= bytes.len() => break at + length,
+                None => {
+                    self.source.ends_at(bytes.len())?;
+                    break at + length;
+                }
+            }
+        };
+        self.pass(end);
+        Ok(())
+    }
+
+    pub(super) fn run_length(&self, at: usize, mark: u8) -> Reads<usize> {
+        let rest = self.source.bytes().get(at..).unwrap_or_default();
+        let length = rest.iter().take_while(|byte| **byte == mark).count();
+        self.source.ends_at(at + length)?;
+        Ok(length)
+    }
+
+    pub(super) fn open_fence(&mut self, at: usize) -> Reads<bool> {
+        let Some(mark) = self.source.byte(at) else { return Ok(false) };
+        let length = self.run_length(at, mark)?;
+        if length < 3 || !self.source.begins_line(at) {
+            return Ok(false);
+        }
+        self.message.mode = Mode::Fence(Fence { mark, length, start: at });
+        self.pass(at + length);
+        Ok(true)
+    }
+
+    /// Looks for the end of a quoted fence; everything in it is text.
+    pub(super) fn fence(&mut self, fence: Fence) -> Reads<()> {
+        let source = self.source;
+        loop {
+            let from = self.message.at;
+            let Some(line) = memchr::memchr(b'\n', source.bytes().get(from..).unwrap_or_default()) else {
+                if source.is_complete() {
+                    return self.unclosed_fence(fence);
+                }
+                return Err(NeedMore);
+            };
+            let line = from + line + 1;
+            if let Some(end) = self.fence_end(line, fence)? {
+                self.pass(end);
+                self.skip(end);
+                self.message.mode = Mode::Text;
+                return Ok(());
+            }
+            self.pass(line);
+            if line >= source.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The end of the closing mark, if the line that begins here is one.
+    pub(super) fn fence_end(&self, line: usize, fence: Fence) -> Reads<Option<usize>> {
+        let source = self.source;
+        let mut at = line;
+        while matches!(source.byte(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        if source.ends_at(at)? || source.byte(at) != Some(fence.mark) {
+            return Ok(None);
+        }
+        let run = self.run_length(at, fence.mark)?;
+        let rest = source.rest(at + run);
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+        let after = at + run + blank;
+        let closes = run >= fence.length && self.line_ends_at(after)?;
+        Ok(closes.then_some(at + run))
+    }
+
+    /// A fence without end. If reasoning ends inside of it, it was part of the reasoning.
+    pub(super) fn unclosed_fence(&mut self, fence: Fence) -> Reads<()> {
+        let source = self.source;
+        let mut last = None;
+        for at in memchr::memmem::find_iter(source.bytes().get(fence.start..).unwrap_or_default(), b"</") {
+            let at = fence.start + at;
+            let tag = tag_at(source, at)?;
+            let tag = tag.filter(|tag| tag.kind == TagKind::Close && !tag.cut && is_think_tag(tag.name));
+            last = tag.map(|tag| (at, tag)).or(last);
+        }
+        match last {
+            Some((at, tag)) => self.reasoning_ended(&tag, at),
+            None => self.pass(source.len()),
+        }
+        self.message.mode = Mode::Text;
+        Ok(())
+    }
+
+    /// Whether an offset lies in a fence of tildes; those are looked for only where it matters.
+    pub(super) fn in_tilde_fence(&mut self, at: usize) -> bool {
+        let source = self.source;
+        let mut tildes = self.message.tildes;
+        let window = source.bytes().get(tildes.to..at).unwrap_or_default();
+        let mut skip_to = 0;
+        for offset in memchr::memmem::find_iter(window, b"~~~") {
+            let found = tildes.to + offset;
+            if found >= skip_to && source.begins_line(found) {
+                tildes.open = !tildes.open;
+            }
+            skip_to = found + 4;
+        }
+        tildes.to = tildes.to.max(at);
+        self.message.tildes = tildes;
+        tildes.open
+    }
+}
