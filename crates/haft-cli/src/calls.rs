@@ -1,11 +1,13 @@
 //! One call as the command line prints it: the JSON object of the contract, and the exit code.
 
-use haft_core::{CompiledTools, ErrorCode, SessionId};
+use haft_core::policy::Outcome;
+use haft_core::{CompiledTools, ErrorCode, Scope, SessionId};
 use haft_engine::{CallOutcome, DryCall};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::surroundings;
 
 /// The object that `--json` prints for a call that was made.
 pub(crate) fn as_json(outcome: &CallOutcome, session: &SessionId) -> Value {
@@ -42,7 +44,7 @@ fn dry_json(call: &DryCall, tools: &CompiledTools) -> Value {
     });
     let question = call.decision.as_ref().and_then(|decision| decision.question.as_deref());
     let scopes: Vec<String> =
-        call.decision.iter().flat_map(|decision| &decision.scopes).map(ToString::to_string).collect();
+        call.decision.iter().flat_map(|decision| &decision.scopes).map(scope_word).collect();
     json!({
         "call_id": null,
         "tool_id": tools.by_alias(&call.alias).map(|tool| tool.id()),
@@ -64,6 +66,14 @@ fn dry_json(call: &DryCall, tools: &CompiledTools) -> Value {
         "question": question,
         "scopes": scopes,
     })
+}
+
+/// A scope as `--allow` writes it; `tool` for the whole one.
+fn scope_word(scope: &Scope) -> String {
+    match scope {
+        Scope::Tool => "tool".to_owned(),
+        Scope::Path(_) | Scope::File(_) | Scope::Host(_) | Scope::Command(_) => scope.to_string(),
+    }
 }
 
 /// What a dry call says to people.
@@ -120,6 +130,25 @@ pub(crate) fn exit_of<'a>(codes: impl IntoIterator<Item = &'a ErrorCode>) -> Exi
         (_, true, _) => Exit::Failed,
         (_, _, true) => Exit::Refused,
         _ => Exit::Done,
+    }
+}
+
+/// Tells how a yes is given in advance, if a call was refused because nobody could be asked.
+pub(crate) fn tell_flags(output: Output, outcomes: &[CallOutcome]) {
+    let unasked = outcomes.iter().filter(|outcome| {
+        let asked = outcome.decision.as_ref().is_some_and(|(decided, _)| *decided == Outcome::Ask);
+        asked && outcome.granted_by.is_none() && outcome.result.error_code == Some(ErrorCode::TOOL_DENIED)
+    });
+    let mut names: Vec<&str> = unasked.map(|outcome| outcome.result.alias.as_str()).collect();
+    names.dedup();
+    if let Some(first) = names.first()
+        && !surroundings::has_terminal()
+    {
+        let names = names.join(", ");
+        output.note(&format!(
+            "{names}: say yes in advance with `--allow {first}`, with `--allow {first}=SCOPE`, or with `--yes`; \
+             `--dry-run` shows the question and its scopes"
+        ));
     }
 }
 

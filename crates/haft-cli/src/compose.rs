@@ -17,6 +17,7 @@ use haft_store::SqliteStore;
 use tokio::sync::Notify;
 
 use crate::exit::Failure;
+use crate::folders;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::screen::Screen;
@@ -87,11 +88,12 @@ impl From<haft_core::ports::StoreError> for Failure {
 
 impl Workplace {
     /// Opens the store in the home, and the terminal as the place for questions if a person is there. `command` names this process to others: `haft chat`.
-    pub(crate) fn open(setup: Setup, command: &str) -> Result<Self, Failure> {
+    pub(crate) async fn open(setup: Setup, command: &str) -> Result<Self, Failure> {
         let clock = Arc::new(SystemClock);
         let ids = Arc::new(SystemIds::new().map_err(Failure::failed)?);
         let store = Arc::new(SqliteStore::open(setup.home.root(), clock.now())?);
-        let services = Services::default();
+        let mut services = Services::default();
+        folders::insert(&mut services, store.projects().await?, store.clone());
         let engine = Engine::new(EngineParts {
             store: store.clone(),
             clock: clock.clone(),
@@ -117,8 +119,14 @@ impl Workplace {
 
     /// The stored session that `text` means: an id or `last`.
     pub(crate) async fn stored_session(&self, text: &str) -> Result<SessionRow, Failure> {
-        let row = self.engine.find(&named_session(text)).await?;
-        row.ok_or_else(|| Failure::usage(format!("there is no session `{text}`")))
+        match self.engine.find(&named_session(text)).await {
+            Ok(Some(row)) => Ok(row),
+            Err(EngineError::NoLastSession) => {
+                Err(Failure::usage("there is no session yet").hint("`haft chat` starts one."))
+            }
+            Ok(None) => Err(Failure::usage(format!("there is no session `{text}`"))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Session, profile, project and yeses, as the contract chooses them.

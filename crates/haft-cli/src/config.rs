@@ -41,8 +41,8 @@ pub(crate) struct ModelEntry {
     pub(crate) call_ids: CallIds,
     /// It takes images.
     pub(crate) images: bool,
-    /// The server takes a grammar for the dialect.
-    pub(crate) grammar: bool,
+    /// A file with a grammar (GBNF) that the server holds answers to; a relative path starts from the home.
+    pub(crate) grammar: Option<String>,
     /// Sampling temperature.
     pub(crate) temperature: Option<f64>,
     /// Sampling seed.
@@ -147,7 +147,7 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
             _ => CallIds::Host,
         },
         images: table.boolean("images").unwrap_or(false),
-        grammar: table.boolean("grammar").unwrap_or(false),
+        grammar: table.text("grammar"),
         temperature: table.number("temperature", 0.0, 10.0),
         seed: table.whole("seed", 0, u64::MAX),
         max_tokens: table
@@ -190,7 +190,7 @@ mod tests {
             tag = "invoke"
             call_ids = "provider"
             images = true
-            grammar = true
+            grammar = "calls.gbnf"
             temperature = 0
             seed = 7
             max_tokens = 512
@@ -214,7 +214,7 @@ mod tests {
                     tag: Some("invoke".into()),
                     call_ids: CallIds::Provider,
                     images: true,
-                    grammar: true,
+                    grammar: Some("calls.gbnf".into()),
                     temperature: Some(0.0),
                     seed: Some(7),
                     max_tokens: Some(512),

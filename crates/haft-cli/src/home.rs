@@ -39,8 +39,18 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// `--home`, else `$HAFT_HOME`, else `haft` in the platform's data folder.
+    /// The home, which must be a folder or not there yet: `--home`, else `$HAFT_HOME`, else `haft` in the platform's data folder.
     pub(crate) fn find(flag: Option<&Path>) -> Result<Self, Failure> {
+        let home = Self::named(flag)?;
+        if home.root.exists() && !home.root.is_dir() {
+            let (root, origin) = (home.root.display(), home.origin.as_str());
+            return Err(Failure::usage(format!("the home {root} (by {origin}) is a file, not a folder"))
+                .hint("Choose another one with `--home DIR` or `HAFT_HOME`."));
+        }
+        Ok(home)
+    }
+
+    fn named(flag: Option<&Path>) -> Result<Self, Failure> {
         if let Some(path) = flag {
             return Ok(Self { root: surroundings::absolute(path)?, origin: HomeOrigin::Flag });
         }

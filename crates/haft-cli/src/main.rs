@@ -12,6 +12,7 @@ mod config;
 mod dialects;
 mod document;
 mod exit;
+mod folders;
 mod home;
 mod local;
 mod models;

@@ -7,7 +7,7 @@ use haft_core::Profile;
 use haft_core::nearest::nearest;
 use haft_core::ports::Model;
 use haft_dialect::Tags;
-use haft_models::{Demo, ModelName, Scripted, Secret};
+use haft_models::{Demo, ModelName, NATIVE, Scripted, Secret, TextDialect};
 
 use crate::config::{CallIds, Config, ModelEntry};
 use crate::exit::Failure;
@@ -42,15 +42,26 @@ pub(crate) fn build(name: &str, setup: &Setup, profile: &Profile) -> Result<Arc<
     let name = ModelName::parse(name).map_err(Failure::usage)?;
     let dialect = profile.dialect.as_deref();
     match &name {
-        ModelName::Demo => Ok(Arc::new(Demo::new())),
+        ModelName::Demo => {
+            Ok(Arc::new(Demo::in_dialect(dialect.unwrap_or(NATIVE), None).map_err(Failure::usage)?))
+        }
         ModelName::Scripted(file) => {
             let text = surroundings::text(Path::new(file))
                 .map_err(|reason| Failure::usage(format!("the script `{file}` cannot be read: {reason}")))?;
-            Ok(Arc::new(Scripted::from_jsonl(file, &text).map_err(Failure::usage)?))
+            let script = Scripted::from_jsonl(file, &text).map_err(Failure::usage)?;
+            match dialect {
+                None | Some(NATIVE) => Ok(Arc::new(script)),
+                Some(dialect) => {
+                    Ok(Arc::new(TextDialect::new(script, dialect, None).map_err(Failure::usage)?))
+                }
+            }
         }
         ModelName::Entry(entry_name) => {
             let entry = entry(entry_name, config)?;
-            connect(of_entry(entry_name, entry, key_of(entry_name, entry)?)?, dialect)
+            let grammar = grammar_of(entry_name, entry, setup)?;
+            let mut made = of_entry(entry_name, entry, key_of(entry_name, entry)?)?;
+            made.grammar = grammar;
+            connect(made, dialect)
         }
         ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
             connect(of_name(&name, None)?, dialect)
@@ -118,6 +129,17 @@ fn key_of(name: &str, entry: &ModelEntry) -> Result<Option<Secret>, Failure> {
         .hint(format!("Set {variable} to the key of the model, or take `key_env` out."))
     })?;
     Ok(Some(Secret::new(value)))
+}
+
+/// The text of an entry's grammar; a relative path starts from the home.
+fn grammar_of(name: &str, entry: &ModelEntry, setup: &Setup) -> Result<Option<String>, Failure> {
+    let Some(file) = &entry.grammar else { return Ok(None) };
+    let path = setup.home.root().join(file);
+    surroundings::text(&path).map(Some).map_err(|reason| {
+        let path = path.display();
+        Failure::usage(format!("haft.toml, `models.{name}`: the grammar {path} cannot be read: {reason}"))
+            .hint("Name a file with a GBNF grammar, or take `grammar` out.")
+    })
 }
 
 fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_models::ModelEntry, Failure> {

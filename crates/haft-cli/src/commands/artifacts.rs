@@ -13,7 +13,7 @@ use crate::setup::Setup;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, command: Option<ArtifactsCommand>) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft artifacts")?;
+    let workplace = Workplace::open(setup, "haft artifacts").await?;
     let name = workplace.setup.globals.session.clone().unwrap_or_else(|| "last".to_owned());
     let session = workplace.stored_session(&name).await?;
     let versions = workplace.store.artifacts(&session.id).await?;

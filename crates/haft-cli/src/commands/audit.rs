@@ -1,5 +1,7 @@
 //! `haft audit`: what the journals say, whether they are whole, and how to take text out of them.
 
+mod summary;
+
 use std::path::PathBuf;
 
 use haft_core::RunId;
@@ -11,14 +13,21 @@ use serde_json::{Value, json};
 use crate::args::AuditCommand;
 use crate::compose::Workplace;
 use crate::exit::{Exit, Failure};
+use crate::output::counted;
 use crate::setup::Setup;
 use crate::surroundings;
-use crate::untrusted::visible_short;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, command: Option<AuditCommand>) -> Result<Exit, Failure> {
     let command = command.unwrap_or(AuditCommand::Runs);
-    let workplace = Workplace::open(setup, "haft audit")?;
+    let verifies = matches!(command, AuditCommand::Verify { .. });
+    let workplace = Workplace::open(setup, "haft audit").await.map_err(|failure| match failure {
+        // A database that cannot be read at all does not fit either.
+        Failure::Message { text, hint, .. } if verifies => {
+            Failure::Message { exit: Exit::Failed, text, hint }
+        }
+        other => other,
+    })?;
     match command {
         AuditCommand::Runs => runs(&workplace).await?,
         AuditCommand::Show { run } => show(&workplace, &run).await?,
@@ -85,11 +94,8 @@ async fn show(workplace: &Workplace, name: &str) -> Result<(), Failure> {
     }
     for event in &events {
         let seq = event.seq.map_or_else(String::new, |seq| seq.to_string());
-        let payload = match &event.payload {
-            Value::Null => "(taken away)".to_owned(),
-            payload => visible_short(&payload.to_string(), 160),
-        };
-        output.foreign_line(&format!("{seq:>4}  {}  {:24}  {payload}", event.time, event.kind))?;
+        let line = summary::line(event);
+        output.foreign_line(&format!("{seq:>4}  {}  {:21}  {line}", event.time, event.kind))?;
     }
     output.note(&format!("head {}", row.head.hash));
     Ok(())
@@ -101,11 +107,11 @@ async fn export(workplace: &Workplace, name: &str, folder: Option<PathBuf>) -> R
     let export = haft_store::export_run(workplace.store.as_ref(), &row.id).await?;
     export.write(&folder)?;
     workplace.setup.output.line(&folder.display().to_string())?;
-    let (records, files) = (export.lines.len(), export.files.len());
-    workplace.setup.output.note(&format!(
-        "run {}: {records} records and {files} files exported; head {}",
-        row.id, row.head.hash
-    ));
+    let (records, files) = (counted(export.lines.len(), "record"), counted(export.files.len(), "file"));
+    workplace
+        .setup
+        .output
+        .note(&format!("run {}: {records} and {files} exported; head {}", row.id, row.head.hash));
     Ok(())
 }
 
@@ -165,7 +171,7 @@ async fn verify(
         output.foreign_line(&finding.to_string())?;
     }
     let count = report.runs.len();
-    let runs = if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
+    let runs = counted(count, "run");
     if report.fits() {
         output.note(&format!("{runs}: everything fits"));
     } else {

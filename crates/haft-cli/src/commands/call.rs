@@ -18,7 +18,7 @@ pub(crate) async fn run(setup: Setup, arguments: CallArgs) -> Result<Exit, Failu
         return Err(Failure::usage("the tool is missing")
             .hint("Write `haft call TOOL key=text …`; `haft tools` lists the tools."));
     };
-    let workplace = Workplace::open(setup, "haft call")?;
+    let workplace = Workplace::open(setup, "haft call").await?;
     let output = workplace.setup.output;
     let chosen = workplace.choose().await?;
     let tool = toolset::find(&chosen.tools, &workplace.setup.registry, name, &chosen.profile.name)?;
@@ -56,6 +56,7 @@ pub(crate) async fn run(setup: Setup, arguments: CallArgs) -> Result<Exit, Failu
             output.foreign_line(&outcome.result.text())?;
         }
     }
+    calls::tell_flags(output, &outcomes);
     Ok(calls::exit_of(calls::error_codes(&outcomes)))
 }
 

@@ -1,6 +1,6 @@
 //! `haft chat`: a conversation in the terminal; without one, each line of stdin is a message.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use haft_core::ports::Model;
@@ -11,9 +11,11 @@ use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
 use crate::local;
 use crate::models;
+use crate::output::counted;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::editor::{Entered, LineEditor};
+use crate::terminal::keys;
 use crate::terminal::screen::{Mode, Screen};
 
 const HELP: &str = "\
@@ -25,7 +27,7 @@ Several lines can be pasted as one message.";
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft chat")?;
+    let workplace = Workplace::open(setup, "haft chat").await?;
     let mut chosen = workplace.choose().await?;
     let interactive = surroundings::has_terminal() && !workplace.setup.globals.json;
     let name = match workplace.setup.model_name(&chosen.profile) {
@@ -44,7 +46,7 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
         Lines::Stdin
     };
     let mut exit = Exit::Done;
-    let mut said = 0u32;
+    let mut said = 0;
     loop {
         let Some(line) = lines.next().await? else { break };
         match line.trim() {
@@ -63,13 +65,16 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
             _ => {
                 said += 1;
                 exit = worse(exit, speak(&workplace, &chosen, &session, &model, &name, line).await?);
+                if interactive {
+                    output.note("");
+                }
             }
         }
     }
     let id = session.id().clone();
     session.close().await?;
     if !interactive {
-        let messages = if said == 1 { "1 message".to_owned() } else { format!("{said} messages") };
+        let messages = counted(said, "message");
         output
             .note(&format!("answered {messages} in session {id}; `haft sessions show {id}` shows it again"));
         return Ok(exit);
@@ -137,15 +142,16 @@ impl Lines {
 
 /// A line from the editor. One Ctrl-C clears the line, a second one right after it leaves.
 fn edited(editor: &mut LineEditor) -> Result<Option<String>, Failure> {
+    let unreadable = |error: io::Error| Failure::failed(format!("cannot read the terminal: {error}"));
     let mut pressed = false;
     loop {
-        match editor.read().map_err(|error| Failure::failed(format!("cannot read the terminal: {error}")))? {
+        match editor.read().map_err(unreadable)? {
             Entered::Line(line) => return Ok(Some(line)),
             Entered::End => return Ok(None),
             Entered::Interrupt if pressed => return Ok(None),
             Entered::Interrupt => {
                 pressed = true;
-                drop(writeln!(io::stderr(), "(Ctrl-C again leaves)"));
+                keys::tell_twice().map_err(unreadable)?;
             }
         }
     }

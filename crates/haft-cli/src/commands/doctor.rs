@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::local;
 use crate::models;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::profiles;
 use crate::setup::Setup;
 use crate::surroundings;
@@ -62,7 +62,7 @@ fn look_at_setup(setup: &Setup, findings: &mut Vec<Finding>) {
     });
     findings.push(match setup.profile(None).and_then(|(_, loaded)| Ok((setup.compile(&loaded)?, loaded))) {
         Ok((tools, loaded)) => {
-            good("profile", format!("{}, {} tools", loaded.profile.name, tools.tools().len()))
+            good("profile", format!("{}, {}", loaded.profile.name, counted(tools.tools().len(), "tool")))
         }
         Err(failure) => bad("profile", failure),
     });
@@ -99,7 +99,9 @@ async fn store(home: &Home) -> Finding {
         Ok::<_, haft_core::ports::StoreError>((sessions.len(), projects.len()))
     };
     match looked.await {
-        Ok((sessions, projects)) => good("store", format!("{sessions} sessions, {projects} projects")),
+        Ok((sessions, projects)) => {
+            good("store", format!("{}, {}", counted(sessions, "session"), counted(projects, "project")))
+        }
         Err(error) => bad("store", error.into()),
     }
 }

@@ -1,6 +1,5 @@
 //! `haft exec`: the calls in a model's text, run in order, their results in the same dialect.
 
-use haft_core::ToolResult;
 use haft_engine::dry_run;
 
 use crate::args::ExecArgs;
@@ -13,7 +12,7 @@ use crate::surroundings;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft exec")?;
+    let workplace = Workplace::open(setup, "haft exec").await?;
     let output = workplace.setup.output;
     let json = workplace.setup.globals.json;
     let chosen = workplace.choose().await?;
@@ -33,21 +32,22 @@ pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failu
             .map_err(Failure::usage)?;
         return calls::print_dry(output, json, &calls, &chosen.tools);
     }
+    let wire_ids: Vec<_> = requested.iter().map(|one| one.wire_id().cloned()).collect();
     let session = workplace.start(&chosen).await?;
     let handle = session.calls(requested, options);
     workplace.tell_ids(&session, handle.run());
     let outcomes = workplace.guard(handle, None).await?;
     let id = session.id().clone();
     session.close().await?;
-    for outcome in &outcomes {
+    // There is one outcome for each request, in the same order.
+    for (outcome, wire_id) in outcomes.iter().zip(wire_ids) {
         if json {
             output.json(&calls::as_json(outcome, &id))?;
         } else {
-            let result: &ToolResult = &outcome.result;
-            let wire_id = outcome.wire_id.clone();
-            let text = dialects::write_result(dialect, result, wire_id, chosen.profile.renderer);
+            let text = dialects::write_result(dialect, &outcome.result, wire_id, chosen.profile.renderer);
             output.foreign_line(&text)?;
         }
     }
+    calls::tell_flags(output, &outcomes);
     Ok(calls::exit_of(calls::error_codes(&outcomes)))
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::args::ProfileCommand;
 use crate::exit::{Exit, Failure};
+use crate::output::counted;
 use crate::profiles::{self, LoadedProfile, ProfileName};
 use crate::setup::Setup;
 
@@ -67,7 +68,7 @@ fn check(setup: &Setup, names: Vec<String>) -> Result<Exit, Failure> {
     for name in names {
         let found = load(setup, &name).and_then(|loaded| Ok(setup.compile(&loaded)?.tools().len()));
         let (ok, text) = match found {
-            Ok(tools) => (true, format!("good, {tools} tools")),
+            Ok(tools) => (true, format!("good, {}", counted(tools, "tool"))),
             Err(Failure::Message { text, .. }) => (false, text),
             Err(closed @ Failure::ClosedPipe) => return Err(closed),
         };

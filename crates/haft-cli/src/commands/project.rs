@@ -14,7 +14,7 @@ use crate::surroundings;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, command: Option<ProjectCommand>) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft project")?;
+    let workplace = Workplace::open(setup, "haft project").await?;
     match command.unwrap_or(ProjectCommand::List) {
         ProjectCommand::List => list(&workplace).await?,
         ProjectCommand::Add { path, id } => add(&workplace, &path, id).await?,

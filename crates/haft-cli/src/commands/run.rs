@@ -20,7 +20,7 @@ use crate::terminal::screen::{Mode, Screen};
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft run")?;
+    let workplace = Workplace::open(setup, "haft run").await?;
     let chosen = workplace.choose().await?;
     let name = workplace.setup.model_name(&chosen.profile).ok_or_else(no_model)?;
     let model = models::build(&name, &workplace.setup, &chosen.profile)?;

@@ -14,7 +14,7 @@ use crate::terminal::screen::call_line;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, command: Option<SessionsCommand>) -> Result<Exit, Failure> {
-    let workplace = Workplace::open(setup, "haft sessions")?;
+    let workplace = Workplace::open(setup, "haft sessions").await?;
     match command.unwrap_or(SessionsCommand::List) {
         SessionsCommand::List => list(&workplace).await?,
         SessionsCommand::Show { id } => show(&workplace, &id).await?,

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::ToolsCommand;
 use crate::exit::{Exit, Failure};
+use crate::output::counted;
 use crate::setup::Setup;
 use crate::toolset;
 use crate::untrusted::visible_short;
@@ -66,9 +67,9 @@ fn list(setup: &Setup, tools: &CompiledTools, profile: &Profile) -> Result<(), F
         let (alias, permission) = (&binding.alias, binding.permission.as_str());
         setup.output.foreign_line(&format!("{alias:width$}  {permission:5}  {description}"))?;
     }
-    let count = tools.tools().len();
+    let count = counted(tools.tools().len(), "tool");
     setup.output.note(&format!(
-        "{count} tools of the profile `{}`; `haft tools show TOOL` tells more of one",
+        "{count} of the profile `{}`; `haft tools show TOOL` tells more of one",
         profile.name
     ));
     Ok(())

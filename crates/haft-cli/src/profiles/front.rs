@@ -25,6 +25,7 @@ pub(super) struct Layer {
     pub(super) allow: Option<Vec<ToolId>>,
     pub(super) deny: Vec<ToolId>,
     pub(super) alias: Vec<(ToolId, String)>,
+    pub(super) tool_descriptions: Vec<(ToolId, String)>,
     pub(super) permission: Vec<(ToolId, Permission)>,
     pub(super) calls: Option<u32>,
     pub(super) rounds: Option<u32>,
@@ -141,13 +142,8 @@ fn read_tools(tools: &TableReader<'_>, registry: &ToolRegistry, layer: &mut Laye
     layer.calls = count(tools, "max_calls_per_run");
     layer.allow = names(tools, "allow", registry);
     layer.deny = names(tools, "deny", registry).unwrap_or_default();
-    layer.alias = by_tool(tools, "alias", registry, |entry, problems| match &entry.node.value {
-        Value::Text(alias) => Some(alias.clone()),
-        other => {
-            problems.add(entry.node.at, format!("an alias must be text, not {}", other.kind()), None);
-            None
-        }
-    });
+    layer.alias = texts_by_tool(tools, "alias", registry);
+    layer.tool_descriptions = texts_by_tool(tools, "description", registry);
     layer.permission = by_tool(tools, "permission", registry, |entry, problems| {
         let found = match &entry.node.value {
             Value::Text(word) => permission(word),
@@ -159,6 +155,20 @@ fn read_tools(tools: &TableReader<'_>, registry: &ToolRegistry, layer: &mut Laye
         }
         found
     });
+}
+
+fn texts_by_tool(
+    tools: &TableReader<'_>,
+    key: &'static str,
+    registry: &ToolRegistry,
+) -> Vec<(ToolId, String)> {
+    by_tool(tools, key, registry, |entry, problems| match &entry.node.value {
+        Value::Text(text) => Some(text.clone()),
+        other => {
+            problems.add(entry.node.at, format!("`tools.{key}` takes text, not {}", other.kind()), None);
+            None
+        }
+    })
 }
 
 /// A's words and ours (APR-01).

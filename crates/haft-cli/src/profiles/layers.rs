@@ -55,6 +55,7 @@ impl Layer {
             allow: self.allow.or(below.allow),
             deny: [below.deny, self.deny].concat(),
             alias: [below.alias, self.alias].concat(),
+            tool_descriptions: [below.tool_descriptions, self.tool_descriptions].concat(),
             permission: [below.permission, self.permission].concat(),
             calls: self.calls.or(below.calls),
             rounds: self.rounds.or(below.rounds),
@@ -91,6 +92,7 @@ impl Layer {
                 allow: self.allow.unwrap_or_default(),
                 deny: self.deny,
                 alias: self.alias.into_iter().collect(),
+                description: self.tool_descriptions.into_iter().collect(),
                 permission: self.permission.into_iter().collect(),
             },
             budgets: Budgets {

@@ -72,6 +72,7 @@ fn write_tools(out: &mut String, profile: &Profile) -> std::fmt::Result {
         }
     }
     write_map(out, "alias", tools.alias.iter().map(|(id, alias)| (id.as_str(), quoted(alias))))?;
+    write_map(out, "description", tools.description.iter().map(|(id, text)| (id.as_str(), quoted(text))))?;
     let permissions = tools.permission.iter().map(|(id, level)| (id.as_str(), level.as_str().to_owned()));
     write_map(out, "permission", permissions)
 }

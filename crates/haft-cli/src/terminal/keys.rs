@@ -22,7 +22,8 @@ pub(crate) enum Pressed {
     Closed,
 }
 
-/// The terminal in raw mode, for as long as this lives.
+/// The terminal in raw mode, for as long as this lives. It is entered before a prompt is shown, so that no key which answers it
+/// goes through the terminal's own line editing.
 struct Raw;
 
 impl Raw {
@@ -39,12 +40,14 @@ impl Drop for Raw {
     }
 }
 
-/// Waits for one of `offered`; the key is echoed. What was typed before is dropped.
-pub(crate) fn one_of(offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
+/// Offers keys by `prompt`, a line without its end, and waits for one of them; the key is echoed. What was typed before the
+/// prompt is dropped.
+pub(crate) fn one_of(prompt: &str, offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
     let raw = Raw::enter()?;
     while event::poll(Duration::ZERO)? {
         drop(event::read()?);
     }
+    echo(prompt)?;
     let pressed = loop {
         match next(closed)? {
             Next::Closed => break Pressed::Closed,
@@ -66,9 +69,10 @@ pub(crate) fn one_of(offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<
     Ok(pressed)
 }
 
-/// Reads one line, with backspace; Escape and an empty line give an empty text.
-pub(crate) fn line(closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
+/// Reads one line after `prompt`, with backspace; Escape and an empty line give an empty text.
+pub(crate) fn line(prompt: &str, closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
     let raw = Raw::enter()?;
+    echo(prompt)?;
     let mut text = String::new();
     let pressed = loop {
         match next(closed)? {
@@ -91,6 +95,12 @@ pub(crate) fn line(closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
     drop(raw);
     echo("\n")?;
     Ok(pressed)
+}
+
+/// Says that a second Ctrl-C leaves, and stays in raw mode, so that it is not taken for a signal.
+pub(crate) fn tell_twice() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    echo("(Ctrl-C again leaves)\r\n")
 }
 
 enum Next {

@@ -1,26 +1,52 @@
 //! A question to a person as text: whole, with everything made visible that a terminal would hide.
 
-use std::fmt::Write;
+use haft_core::{Question, Scope, Timestamp};
+use serde_json::Value;
 
-use haft_core::{Question, Scope};
+use crate::output::counted;
+use crate::untrusted::{visible, visible_line};
 
-use crate::untrusted::visible;
-
-/// What is printed before the keys are offered.
-pub(crate) fn text(question: &Question) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "\n? {}", visible(&question.text));
-    let _ = writeln!(text, "  {} ({})", visible(&question.title), question.tool_id);
-    let arguments = serde_json::to_string_pretty(&question.arguments).unwrap_or_default();
-    for line in visible(&arguments).lines() {
-        let _ = writeln!(text, "  {line}");
+/// What is printed before the keys are offered. `now` turns the deadline into minutes.
+pub(crate) fn text(question: &Question, now: Timestamp) -> String {
+    let mut text = format!("\n? {}\n", visible(&question.text));
+    match &question.arguments {
+        Value::Object(map) => {
+            for (key, value) in map {
+                push_argument(&mut text, key, value);
+            }
+        }
+        other => text.push_str(&format!("  {}\n", visible(&other.to_string()))),
     }
-    let _ = writeln!(text, "  asked by: {}", visible(&question.rule));
+    let rule = visible(&question.rule);
+    text.push_str(&format!("  ({}, {}; {rule}", visible(&question.title), question.tool_id));
     if let Some(deadline) = question.deadline {
-        let _ = writeln!(text, "  no answer until {deadline} is a no");
+        let seconds = deadline.since(now).div_ceil(1000);
+        let wait = if seconds > 90 {
+            format!("{} minutes", seconds.div_ceil(60))
+        } else {
+            counted(usize::try_from(seconds).unwrap_or(usize::MAX), "second")
+        };
+        text.push_str(&format!("; no answer within {wait} is a no"));
     }
+    text.push_str(")\n");
     text
+}
+
+/// One argument: on its line, or as a block that no value can look like another key from within.
+fn push_argument(text: &mut String, key: &str, value: &Value) {
+    let key = visible_line(key);
+    let shown = match value {
+        Value::String(value) => value.clone(),
+        other => other.to_string(),
+    };
+    if shown.contains('\n') {
+        text.push_str(&format!("  {key}:\n"));
+        for line in visible(&shown).split('\n') {
+            text.push_str(&format!("    | {line}\n"));
+        }
+    } else {
+        text.push_str(&format!("  {key}: {}\n", visible(&shown)));
+    }
 }
 
 /// The keys, in one line.
@@ -41,7 +67,7 @@ pub(crate) fn remembered(question: &Question) -> Option<&Scope> {
 
 #[cfg(test)]
 mod tests {
-    use haft_core::{CallId, ConsentId, Digest, RunId, SessionId, Timestamp, ToolId};
+    use haft_core::{CallId, ConsentId, Digest, RunId, SessionId, ToolId};
 
     use super::*;
 
@@ -60,22 +86,20 @@ mod tests {
             scopes: vec![Scope::Path("/p/a".into()), Scope::Tool],
             every_time,
             rule: "permission of `file_write`: ask".into(),
-            deadline: Some(Timestamp(0)),
+            deadline: Some(Timestamp(301_000)),
         }
     }
 
     #[test]
     fn a_question_is_shown_whole_and_hides_nothing() {
-        insta::assert_snapshot!(text(&question(false)), @r#"
+        insta::assert_snapshot!(text(&question(false), Timestamp(1_000)), @r#"
 
         ? Write `a\u{202e}b`?
-          File write (builtin:project.file_write)
-          {
-            "path": "a\u{202e}b",
-            "content": "x\n\u001b[2J"
-          }
-          asked by: permission of `file_write`: ask
-          no answer until 1970-01-01T00:00:00.000Z is a no
+          path: a\u{202e}b
+          content:
+            | x
+            | \u{1b}[2J
+          (File write, builtin:project.file_write; permission of `file_write`: ask; no answer within 5 minutes is a no)
         "#);
     }
 

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use haft::system::SystemClock;
 use haft_core::consent::{Answer, Closing, ConsentSurface};
+use haft_core::ports::Clock;
 use haft_core::{ConsentId, Question};
 use haft_engine::ConsentService;
 use tokio::sync::{Notify, mpsc};
@@ -98,11 +100,10 @@ enum Asked {
 }
 
 fn ask(question: &Question, output: Output, closed: &dyn Fn() -> bool) -> io::Result<Asked> {
-    output.note_raw(&question::text(question));
-    output.note_raw(&question::keys(question));
+    output.note_raw(&question::text(question, SystemClock.now()));
     let scope = question::remembered(question);
     let offered: &[char] = if scope.is_some() { &['y', 's', 'n', 'e'] } else { &['y', 'n', 'e'] };
-    let answer = match keys::one_of(offered, closed)? {
+    let answer = match keys::one_of(&question::keys(question), offered, closed)? {
         Pressed::Interrupt => return Ok(Asked::Interrupt),
         Pressed::Closed => return Ok(Asked::Closed),
         Pressed::Key('y') => Answer::Once,
@@ -110,15 +111,12 @@ fn ask(question: &Question, output: Output, closed: &dyn Fn() -> bool) -> io::Re
             Some(scope) => Answer::Session { scope: scope.clone() },
             None => Answer::Once,
         },
-        Pressed::Key('e') => {
-            output.note_raw("  why not: ");
-            match keys::line(closed)? {
-                Pressed::Interrupt => return Ok(Asked::Interrupt),
-                Pressed::Closed => return Ok(Asked::Closed),
-                Pressed::Line(text) => Answer::Deny { reason: (!text.is_empty()).then_some(text) },
-                Pressed::Key(_) => Answer::Deny { reason: None },
-            }
-        }
+        Pressed::Key('e') => match keys::line("  why not: ", closed)? {
+            Pressed::Interrupt => return Ok(Asked::Interrupt),
+            Pressed::Closed => return Ok(Asked::Closed),
+            Pressed::Line(text) => Answer::Deny { reason: (!text.is_empty()).then_some(text) },
+            Pressed::Key(_) => Answer::Deny { reason: None },
+        },
         Pressed::Key(_) | Pressed::Line(_) => Answer::Deny { reason: None },
     };
     Ok(Asked::Answer(answer))

@@ -1,0 +1,28 @@
+//! The binary as its users meet it: every test starts the real `haft` in a home of its own and looks at exit code, stdout
+//! and stderr together.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "these tests stand outside: they start the binary, write the files that it reads, and play its model servers"
+)]
+
+#[macro_use]
+mod support;
+
+mod arguments;
+mod audit;
+mod bad_input;
+mod call;
+mod chat;
+mod configuration;
+mod exec;
+mod model_servers;
+mod parse;
+mod profiles;
+mod projects;
+mod run;
+mod sessions;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod tools;

@@ -1,0 +1,135 @@
+//! Model servers that are down, slow, cut off or talk nonsense: a clear message with the next step, exit 1, nothing lost.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use crate::support::{Home, Run};
+
+/// Answers every request with `answer`, which gets the connection after the request was read; gives the model's name.
+fn server(answer: fn(&mut TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            read_request(&mut stream);
+            answer(&mut stream);
+        }
+    });
+    format!("http://{address}/v1#test")
+}
+
+fn read_request(stream: &mut TcpStream) {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let length = stream.read(&mut buffer).unwrap_or(0);
+        bytes.extend_from_slice(&buffer[..length]);
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        let Some((head, _)) = text.split_once("\r\n\r\n") else {
+            if length == 0 {
+                return;
+            }
+            continue;
+        };
+        let wanted = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:"))
+            .and_then(|value| value.trim().parse::<usize>().ok())
+            .unwrap_or(0);
+        if length == 0 || bytes.len() >= head.len() + 4 + wanted {
+            return;
+        }
+    }
+}
+
+fn say(stream: &mut TcpStream, status: &str, kind: &str, body: &str) {
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    drop(stream.write_all(answer.as_bytes()));
+}
+
+fn ask(home: &Home, model: &str) -> Run {
+    home.haft(&["run", "--model", model, "Hello"])
+}
+
+#[test]
+fn a_server_that_is_down_is_named() {
+    let home = Home::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    haft_snapshot!(home, ask(&home, &format!("http://{free}/v1#test")), @r#"
+    exit: 1
+    --- stdout
+    --- stderr
+    session s_[ID], run r_[ID]
+    error: cannot reach the model `http://127.0.0.1:[PORT]/v1#test` at http://127.0.0.1:[PORT]/v1: Connection refused (os error 111). Is the server running? `haft doctor` looks for local ones
+    "#);
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
+    assert!(home.haft(&["sessions", "show", "last"]).stdout.contains("> Hello"));
+}
+
+#[test]
+fn a_server_that_works_is_understood() {
+    let home = Home::new();
+    let model = server(|stream| {
+        say(
+            stream,
+            "200 OK",
+            "text/event-stream",
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Good \"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"day.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        );
+    });
+    haft_snapshot!(home, ask(&home, &model), @r#"
+    exit: 0
+    --- stdout
+    Good day.
+    --- stderr
+    session s_[ID], run r_[ID]
+    "#);
+}
+
+#[test]
+fn a_server_that_refuses_is_quoted() {
+    let home = Home::new();
+    let model = server(|stream| {
+        say(stream, "404 Not Found", "application/json", "{\"error\":{\"message\":\"model not found\"}}");
+    });
+    haft_snapshot!(home, ask(&home, &model), @r#"
+    exit: 1
+    --- stdout
+    --- stderr
+    session s_[ID], run r_[ID]
+    error: the model `http://127.0.0.1:[PORT]/v1#test` refused the request (HTTP 404): model not found. Check the model's name, and that `url` ends with /v1
+    "#);
+}
+
+#[test]
+fn nonsense_is_called_so() {
+    let home = Home::new();
+    let model = server(|stream| say(stream, "200 OK", "text/html", "<html>Welcome</html>"));
+    let run = ask(&home, &model);
+    assert_eq!(run.exit, Some(1), "{run}");
+    assert!(run.stderr.contains("error:"), "{run}");
+    let model = server(|stream| {
+        say(stream, "200 OK", "text/event-stream", "data: {\"choices\": 7}\n\ndata: nonsense\n\n");
+    });
+    let run = ask(&home, &model);
+    assert_eq!(run.exit, Some(1), "{run}");
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
+}
+
+#[test]
+fn an_answer_that_is_cut_off_runs_nothing() {
+    let home = Home::new();
+    let model = server(|stream| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100000\r\n\r\n";
+        let call = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"1\",\"function\":{\"name\":\"calculator\",\"arguments\":\"{\\\"expr\"}}]}}]}\n\n";
+        drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(call.as_bytes())));
+    });
+    let run = ask(&home, &model);
+    assert_eq!(run.exit, Some(1), "{run}");
+    assert!(!run.stderr.contains("→"), "{run}");
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
+}

@@ -1,0 +1,205 @@
+//! `haft` in a real terminal: `script` gives it one, the test types and reads.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::support::Home;
+
+/// How long anything may take to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A terminal with `haft` in it.
+struct Terminal {
+    child: Child,
+    keyboard: ChildStdin,
+    screen: Receiver<Vec<u8>>,
+    /// All that was shown and not waited for yet.
+    seen: String,
+}
+
+impl Terminal {
+    /// Starts `haft` in a terminal; none where there is no `script`.
+    fn start(home: &Home, arguments: &str) -> Self {
+        let line = format!(
+            "{} --home {} {arguments}; echo \"[exit $?]\"",
+            env!("CARGO_BIN_EXE_haft"),
+            home.path("home").display()
+        );
+        let mut child = Command::new("script")
+            .args(["-q", "-e", "-f", "-c", &line, "/dev/null"])
+            .current_dir(home.folder())
+            .env("TERM", "xterm")
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let keyboard = child.stdin.take().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let (sender, screen) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = stdout.read(&mut buffer) {
+                if sender.send(buffer[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, keyboard, screen, seen: String::new() }
+    }
+
+    /// Waits until `text` is shown and forgets what came up to it; gives what was shown before.
+    fn wait_for(&mut self, text: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.seen.find(text) {
+                let rest = self.seen.split_off(at + text.len());
+                return std::mem::replace(&mut self.seen, rest);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(bytes) = self.screen.recv_timeout(left) else {
+                panic!("never saw {text:?}; shown was:\n{}", self.seen)
+            };
+            let shown = String::from_utf8_lossy(&bytes).into_owned();
+            // A terminal answers when it is asked where the cursor is.
+            for _ in 0..shown.matches("\x1b[6n").count() {
+                self.press("\x1b[1;1R");
+            }
+            self.seen.push_str(&shown);
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    /// Waits for the end; gives the exit code.
+    fn end(mut self) -> String {
+        self.wait_for("[exit ");
+        let code = self.wait_for("]");
+        self.child.wait().unwrap();
+        code.trim_end_matches(']').to_owned()
+    }
+}
+
+fn asking() -> Home {
+    let home = Home::new();
+    home.write(
+        "home/profiles/asks.md",
+        "---\ntools: {allow: [calculator], permission: {calculator: ask}}\n---\n",
+    );
+    home
+}
+
+const CHAT: &str = "chat --model demo --profile asks";
+
+#[test]
+fn a_question_is_answered_by_its_keys_and_never_by_enter() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    let question = terminal.wait_for("say why: ");
+    assert!(question.contains("? Run calculator?") && question.contains("expression: 6*7"), "{question}");
+    terminal.press("\r\r x");
+    terminal.press("y");
+    terminal.wait_for("42");
+    assert_eq!(terminal.end(), "0");
+    assert_eq!(home.json(&["audit", "runs"]).as_array().unwrap().len(), 1);
+    let events = home.json(&["audit", "show", "last"]).to_string();
+    assert!(events.contains(r#""surface":"terminal""#) && events.contains(r#""kind":"once""#), "{events}");
+}
+
+#[test]
+fn a_no_is_a_refusal_with_or_without_a_reason() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("say why: ");
+    terminal.press("n");
+    terminal.wait_for("The person refused");
+    assert_eq!(terminal.end(), "3");
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("say why: ");
+    terminal.press("e");
+    terminal.wait_for("why not: ");
+    terminal.press("not toda\u{7f}ay\r");
+    terminal.wait_for("says: not today");
+    assert_eq!(terminal.end(), "3");
+}
+
+// APR-17, APR-20
+#[test]
+fn a_yes_for_the_session_is_asked_once() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, CHAT);
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*7\r");
+    terminal.wait_for("for this session: the whole tool");
+    terminal.wait_for("say why: ");
+    terminal.press("s");
+    terminal.wait_for("42");
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*8\r");
+    let shown = terminal.wait_for("48");
+    assert!(!shown.contains("say why"), "{shown}");
+    terminal.wait_for("> ");
+    terminal.press("/new\r");
+    terminal.wait_for("session s_");
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*9\r");
+    terminal.wait_for("say why: ");
+    terminal.press("n");
+    terminal.wait_for("refused");
+    terminal.wait_for("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), "0");
+    // Another process asks again, in the very session that had the yes.
+    let session = home.json(&["sessions"])[1]["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.haft(&["call", "calculator", "expression=1", "--session", &session]).exit, Some(3));
+}
+
+// CONFLICT-13, APR-04
+#[test]
+fn no_answer_in_time_is_a_no() {
+    let home = Home::new();
+    let profile =
+        "---\ntools: {allow: [calculator], permission: {calculator: ask}}\nconsent: {timeout_s: 1}\n---\n";
+    home.write("home/profiles/asks.md", profile);
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("no answer within 1 second is a no");
+    terminal.wait_for("nobody answered in time");
+    assert_eq!(terminal.end(), "3");
+}
+
+#[test]
+fn ctrl_c_stops_what_runs_and_twice_at_the_prompt_leaves() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, CHAT);
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*7\r");
+    terminal.wait_for("say why: ");
+    terminal.press("\x03");
+    terminal.wait_for("✗ calculator");
+    terminal.wait_for("> ");
+    terminal.press("\x03");
+    terminal.wait_for("Ctrl-C again leaves");
+    terminal.press("\x03");
+    assert_eq!(terminal.end(), "0");
+}
+
+#[test]
+fn the_model_can_be_chosen_where_none_is_named() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, "chat");
+    terminal.wait_for("Which one? [1] ");
+    terminal.press("\r");
+    terminal.wait_for("model demo");
+    terminal.wait_for("> ");
+    terminal.press("/nosuch\r");
+    terminal.wait_for("no command `/nosuch`");
+    terminal.wait_for("> ");
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), "0");
+}
