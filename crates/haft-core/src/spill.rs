@@ -74,23 +74,49 @@ pub fn spill_artifact_id(alias: &str, call: &CallId) -> String {
     format!("tool_{name}_{}", haft_schema::Digest::of(call.as_str().as_bytes()).hex_prefix(12))
 }
 
+/// How the model can read what was spilled; aliases are those of the current snapshot (ALI-09).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOn<'a> {
+    /// With the tool of that alias that reads artifacts.
+    Artifact(&'a str),
+    /// With the same tool again, by lines.
+    Lines(&'a str),
+    /// Not at all: the whole is kept for the user.
+    UserAlone,
+}
+
 /// What takes the place of a spilled result: its first `preview` characters as an artifact slice, and how to read the rest
-/// with the tool that the model knows as `read_alias` (RES-15, ALI-09).
-pub fn spill_preview(whole: &ArtifactVersion, preview: u64, read_alias: Option<&str>) -> String {
+/// (RES-15).
+///
+/// ```
+/// use haft_core::ArtifactVersion;
+/// use haft_core::spill::{ReadOn, spill_preview};
+/// let whole = ArtifactVersion {
+///     id: "tool_x_0".into(), version: 1, content_type: "text/plain".into(), title: "Result of x".into(),
+///     source: "tool".into(), content: "one\ntwo\n".into(),
+/// };
+/// let shown = spill_preview(&whole, 4, ReadOn::Artifact("read_artifact"));
+/// assert!(shown.ends_with("Use read_artifact(id='tool_x_0') to read it."));
+/// ```
+pub fn spill_preview(whole: &ArtifactVersion, preview: u64, read_on: ReadOn<'_>) -> String {
     let characters = whole.content.chars().count();
     let head = crate::slice::first_characters(&whole.content, preview);
     let mut slice = slice_lines(head, 1, None, preview);
     slice.total_lines = whole.content.split_inclusive('\n').count();
     slice.cut_line = head.len() < whole.content.len() && !head.ends_with('\n');
-    let hint = match read_alias {
-        Some(alias) => format!(
-            "The whole result has {characters} characters and is kept as an artifact. Use {alias}(id='{}') to read it.",
-            whole.id
+    let id = &whole.id;
+    let hint = match read_on {
+        ReadOn::Artifact(alias) => format!(
+            "The whole result has {characters} characters and is kept as an artifact. Use {alias}(id='{id}') to read it."
         ),
-        None => format!(
-            "The whole result has {characters} characters and is kept for the user as artifact `{}`.",
-            whole.id
+        ReadOn::Lines(alias) => format!(
+            "The whole result has {characters} characters. Call {alias} with start_line and line_count to read a part of it."
         ),
+        ReadOn::UserAlone => {
+            format!(
+                "The whole result has {characters} characters and is kept for the user as artifact `{id}`."
+            )
+        }
     };
     artifact_slice(whole, &slice, Some(&hint))
 }

@@ -6,8 +6,9 @@
 use haft_core::artifact::Artifacts;
 use haft_core::journal::{Payload, ToolCallCompleted, ToolCallFailed};
 use haft_core::path::Refused;
+use haft_core::render::Renderer;
 use haft_core::result::{Change, FileChange};
-use haft_core::spill::{spill_artifact_id, spill_preview};
+use haft_core::spill::{ReadOn, spill_artifact_id, spill_preview};
 use haft_core::{
     ArtifactVersion, ContentPart, Digest, ErrorClass, StartedCall, ToolError, ToolId, ToolOutput, ToolResult,
 };
@@ -124,7 +125,11 @@ impl Driver {
         versions: &mut Vec<ArtifactVersion>,
     ) -> Option<String> {
         let policy = self.options.profile.spill;
-        let text = result.text();
+        // What the renderer will show is what must not flood: B's JSON shows the structured data.
+        let text = match (self.options.profile.renderer, &result.structured) {
+            (Renderer::Json, Some(data)) if !data.is_string() => data.to_string(),
+            (Renderer::Json | Renderer::Xml | Renderer::Markdown | Renderer::Plain, _) => result.text(),
+        };
         let characters = text.chars().count() as u64;
         let facts = &started.tool().declaration().facts;
         // What must reach the model verbatim is not replaced (RES-30).
@@ -142,20 +147,30 @@ impl Driver {
         let artifacts = RunArtifacts { session: self.session.artifacts.clone(), read_cap: 0 };
         artifacts.stage(whole.clone()).ok()?;
         self.session.artifacts.settle(&[&whole]);
-        let reader =
-            self.tools.by_id(&ToolId::builtin("artifact.read")).map(|tool| tool.binding().alias.clone());
-        let preview = spill_preview(&whole, policy.preview, reader.as_deref());
+        let preview = spill_preview(&whole, policy.preview, self.read_on(started));
         let images = std::mem::take(&mut result.content).into_iter().filter(|part| match part {
             ContentPart::Image { .. } => true,
             ContentPart::Text { .. } => false,
         });
         result.content = std::iter::once(ContentPart::Text { text: preview }).chain(images).collect();
+        result.structured = None;
         result.metadata.insert("persisted_artifact_id".to_owned(), json!(whole.id));
         result.metadata.insert("original_size_chars".to_owned(), json!(characters));
         result.resource_refs.push(format!("artifact:{}@1", whole.id));
         let id = whole.id.clone();
         versions.push(whole);
         Some(id)
+    }
+
+    /// How the model can read a spilled result with the tools that it has.
+    fn read_on<'a>(&'a self, started: &'a StartedCall) -> ReadOn<'a> {
+        match self.tools.by_id(&ToolId::builtin("artifact.read")) {
+            Some(reader) => ReadOn::Artifact(&reader.binding().alias),
+            None if *started.tool_id() == ToolId::builtin("project.file_read") => {
+                ReadOn::Lines(started.alias())
+            }
+            None => ReadOn::UserAlone,
+        }
     }
 
     /// What surfaces show of an ended call.

@@ -525,3 +525,15 @@ async fn results_are_no_chat_messages_and_titles_are_for_people_alone() {
     assert_eq!(outcomes[1].result.error_code, Some(ErrorCode::UNKNOWN_TOOL));
     assert!(haft_engine::conversation(world.store.as_ref(), session.id()).await.unwrap().is_empty());
 }
+
+// RES-15 under B's renderer: the structured data is what would flood.
+#[tokio::test]
+async fn structured_data_is_spilled_where_the_renderer_shows_it() {
+    let mut world = World::new();
+    world.profile.renderer = haft_core::render::Renderer::Json;
+    let text = "x".repeat(60_000);
+    let outcomes = batch(&world, vec![call("echo", json!({ "text": text }))]).await;
+    let body = haft_engine::result_message(&outcomes[0].result, None, world.profile.renderer).body;
+    assert!(body.len() < 2_000, "{}", body.len());
+    assert!(body.contains("is kept for the user as artifact `tool_echo_"), "{body}");
+}

@@ -47,7 +47,8 @@ impl Tool for FileDelete {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Remembered::File))
+        let meaning = format!("Delete the file `{}`?", arguments.text("path").unwrap_or_default());
+        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::File) })
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

@@ -75,7 +75,9 @@ impl Tool for FileEdit {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Remembered::Folder))
+        let meaning =
+            format!("Replace a passage of the file `{}`?", arguments.text("path").unwrap_or_default());
+        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::Folder) })
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

@@ -48,7 +48,8 @@ impl Tool for FileMkdir {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Remembered::NewFolder))
+        let meaning = format!("Create the folder `{}`?", arguments.text("path").unwrap_or_default());
+        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::NewFolder) })
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

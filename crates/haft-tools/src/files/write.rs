@@ -68,7 +68,14 @@ impl Tool for FileWrite {
     }
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(scopes(arguments, environment, Remembered::Folder))
+        let (path, content) = (arguments.text("path"), arguments.text("content"));
+        let characters = content.unwrap_or_default().chars().count();
+        let path = path.unwrap_or_default();
+        let meaning = match arguments.text("mode") {
+            Some("append") => format!("Append {characters} characters to the file `{path}`?"),
+            _ => format!("Write {characters} characters to the file `{path}`, in place of what it holds?"),
+        };
+        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::Folder) })
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {
