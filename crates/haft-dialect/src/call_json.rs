@@ -90,16 +90,16 @@ pub(crate) fn with_brackets_closed(text: &str) -> Option<String> {
 }
 
 /// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
-pub(crate) fn calls(literal: Literal<'_>) -> Vec<Result<JsonCall<'_>, NoCall>> {
+pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<JsonCall<'a>, NoCall>> {
     match literal {
-        Literal::Array(items) => items.into_iter().flat_map(calls).collect(),
+        Literal::Array(items) => items.into_iter().flat_map(|item| calls(item, tools)).collect(),
         Literal::Object(mut entries) => {
             let listed = entries
                 .iter()
                 .position(|(key, value)| LIST_KEYS.contains(&&**key) && matches!(value, Literal::Array(_)));
             match listed {
-                Some(index) => calls(entries.swap_remove(index).1),
-                None => vec![call(entries)],
+                Some(index) => calls(entries.swap_remove(index).1, tools),
+                None => vec![call(entries, tools)],
             }
         }
         Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => {
@@ -146,7 +146,14 @@ fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
     }
 }
 
-fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>) -> Result<JsonCall<'a>, NoCall> {
+fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
+    // `{"declared": {…}}`: the name is the only key.
+    if let [(key, Literal::Object(_))] = entries.as_slice()
+        && tools.resolve(key).is_some()
+    {
+        let (name, value) = entries.into_iter().next().ok_or(NoCall::NoName)?;
+        return Ok(JsonCall { id: None, name, arguments: object(value).unwrap_or_default() });
+    }
     let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
     let mut found = JsonCall { id: None, name, arguments: Vec::new() };
     let mut given: Option<Literal<'a>> = None;

@@ -131,6 +131,8 @@ repairs! {
     SiblingsSplit = "siblings_split",
     /// The name stood in an attribute.
     NameFromAttribute = "name_from_attribute",
+    /// The name stood in the wrapper as plain text.
+    NameFromText = "name_from_text",
     /// Parameters stood in attributes.
     ParamsFromAttributes = "params_from_attributes",
     /// The container held a JSON object.

@@ -143,7 +143,11 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             Some(b'{' | b'[') if self.draft.is_untouched() && self.style == Style::Wrapped => {
                 return self.json_calls(at);
             }
-            Some(b'{') if self.draft.container_open => return self.json_parameters(at),
+            Some(b'{')
+                if self.draft.container_open || self.draft.has_name() && !self.draft.has_parameters() =>
+            {
+                return self.json_parameters(at);
+            }
             Some(b'`') if source.has_word(at, "```")? => return self.fence_mark(at),
             _ => {}
         }
@@ -294,6 +298,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         {
             return Ok(self.take_name(name, tag, at));
         }
+        if Names::is_named_element(tag.name) && !self.draft.has_name() && self.holds_text(tag)? {
+            return self.name(tag, at);
+        }
         if self.names.is_container(tag.name, tool) {
             return Ok(self.container(tag));
         }
@@ -314,6 +321,18 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             return Ok(Next::End(self.last_end, Ending::Closed));
         }
         self.parameter(tag)
+    }
+
+    /// Whether an element holds nothing but text.
+    fn holds_text(&self, tag: &Tag<'a>) -> Reads<bool> {
+        let Some(next) = next_bracket(self.source, tag.end) else {
+            self.source.ends_at(self.source.len())?;
+            return Ok(false);
+        };
+        let closer = tag_at(self.source, next)?;
+        let closed =
+            closer.is_some_and(|closer| closer.kind == TagKind::Close && same_tag(closer.name, tag.name));
+        Ok(tag.kind == TagKind::Open && closed && self.source.skip_blanks(tag.end) < next)
     }
 
     fn is_name_as_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
@@ -396,6 +415,15 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         next = source.skip_blanks(next);
         let closer = if source.ends_at(next)? { None } else { tag_at(source, next)? };
         let mut closed = false;
+        // `<name>x<name>`: the slash is missing, if another tag follows at once.
+        if let Some(again) =
+            closer.filter(|again| again.kind == TagKind::Open && same_tag(again.name, tag.name))
+        {
+            let behind = source.skip_blanks(again.end);
+            if !source.ends_at(behind)? && matches!(source.byte(behind), Some(b'<')) {
+                next = again.end;
+            }
+        }
         if let Some(closer) = closer.filter(|closer| closer.kind == TagKind::Close) {
             if self.names.wrapper(closer.name).is_none() && !self.names.is_container(closer.name, None) {
                 closed = same_tag(closer.name, tag.name);

@@ -148,15 +148,16 @@ impl<'a, 'n> Draft<'a, 'n> {
 
     /// Makes an outcome of the draft; two where a second container is meant for another call.
     pub(super) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
-        // A declared name alone in its envelope is a call without arguments.
+        // A declared name that stands in its envelope as plain text.
         if self.name.is_none()
-            && !self.has_parameters()
             && let Some(stray) = self.stray
             && names.tools.resolve(stray).is_some()
         {
             self.set_name(Cow::Borrowed(stray), names);
+            self.repair(Repair::NameFromText);
             self.stray = None;
         }
+        self.pair_keys();
         let span = Span { start: self.start, end };
         let name = self
             .tool
@@ -174,6 +175,22 @@ impl<'a, 'n> Draft<'a, 'n> {
         into.push(self.call(name, ending, span));
         if second {
             into.push(Err(second_container(span)));
+        }
+    }
+
+    /// Parameters written as pairs of elements, `<arg_key>name</arg_key><arg_value>value</arg_value>`.
+    fn pair_keys(&mut self) {
+        let own = |name: &str| self.tool.is_some_and(|tool| tool.parameter(name).is_some());
+        if own("arg_key") || !self.given.iter().any(|(name, ..)| name == "arg_key") {
+            return;
+        }
+        let mut key: Option<Cow<'a, str>> = None;
+        for (name, given, group) in std::mem::take(&mut self.given) {
+            match (&*name, given, key.take()) {
+                ("arg_key", Given::Text(text), _) => key = Some(text),
+                ("arg_value", given, Some(key)) => self.given.push((key, given, group)),
+                (_, given, _) => self.given.push((name, given, group)),
+            }
         }
     }
 

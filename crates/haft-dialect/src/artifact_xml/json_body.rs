@@ -19,8 +19,10 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
             repairs.push(Repair::LooseJson);
         }
         let end = found.end;
-        let drafts: Vec<_> =
-            call_json::calls(found.literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
+        let drafts: Vec<_> = call_json::calls(found.literal, &self.names.tools)
+            .into_iter()
+            .map(|call| self.json_draft(call, &repairs))
+            .collect();
         self.finish_all(drafts, end, Ending::Closed);
         Block { end, outcomes: self.outcomes }
     }
@@ -74,8 +76,10 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
                     None => return self.bad_json(at, &error),
                 },
             };
-            let mut drafts: Vec<Draft<'a, 'n>> =
-                call_json::calls(literal).into_iter().map(|call| self.json_draft(call, &repairs)).collect();
+            let mut drafts: Vec<Draft<'a, 'n>> = call_json::calls(literal, &self.names.tools)
+                .into_iter()
+                .map(|call| self.json_draft(call, &repairs))
+                .collect();
             read += drafts.len();
             // Too many closing brackets are a slip.
             let mut next = source.skip_blanks(end);

@@ -329,8 +329,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let Some(literal) = closed.filter(|literal| call_json::declared(literal, &self.names.tools)) else {
             return false;
         };
-        let name =
-            call_json::calls(literal).into_iter().find_map(Result::ok).map(|call| call.name.into_owned());
+        let name = call_json::calls(literal, &self.names.tools)
+            .into_iter()
+            .find_map(Result::ok)
+            .map(|call| call.name.into_owned());
         let end = self.source.len();
         self.take(Block {
             end,

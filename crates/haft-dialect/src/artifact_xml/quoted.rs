@@ -28,6 +28,11 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     pub(super) fn backticks(&mut self, at: usize) -> Reads<()> {
         let length = self.run_length(at, b'`')?;
         if length >= 3 && self.source.begins_line(at) {
+            // The end of a fence whose beginning is missing, behind the last call.
+            if self.message.after_call && self.only_ends_follow(at + length)? {
+                self.skip(at + length);
+                return Ok(());
+            }
             let rest = self.source.rest(at + length);
             let line = rest.find('\n').unwrap_or(rest.len());
             if line == rest.len() {

@@ -181,8 +181,7 @@ impl<'a> Cursor<'a> {
                 (None, '<' | '＜') => {
                     // `</query` with its bracket missing, right before the next tag.
                     tag.end = self.at;
-                    let nothing_between = self.source.slice(from, self.at).chars().all(is_blank);
-                    return Ok(tag.kind == TagKind::Close && nothing_between);
+                    return Ok(self.source.slice(from, self.at).chars().all(is_blank));
                 }
                 // A name is followed by a blank or by the end of the tag, by nothing else.
                 (None, character)
@@ -327,8 +326,9 @@ mod tests {
         assert_eq!(read("<name=\"foo\"/>"), Some((TagKind::Empty, "name", "", Some("foo"), 13)));
         assert_eq!(read("＜/query＞"), Some((TagKind::Close, "query", "", None, "＜/query＞".len())));
         assert_eq!(read("</query\n</params>"), Some((TagKind::Close, "query", "", None, 8)));
+        assert_eq!(read("<query<![CDATA["), Some((TagKind::Open, "query", "", None, 6)));
         assert_eq!(read("<\0a\u{feff}>"), Some((TagKind::Open, "a", "", None, 7)));
-        for text in ["< b", "<", "<<a>", "<1>", "<a<b>", "<a b <c>", "a", "<!x>", "<|im_end|>", "<a\"b>"] {
+        for text in ["< b", "<", "<<a>", "<1>", "<a b <c>", "a", "<!x>", "<|im_end|>", "<a\"b>"] {
             assert_eq!(read(text), None, "{text}");
         }
     }

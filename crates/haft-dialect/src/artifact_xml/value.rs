@@ -121,7 +121,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         loop {
             let Some(end) = ends.next(source, at) else {
                 source.ends_at(source.len())?;
-                return Ok(Value::Cut { resume: self.unclosed_section(name, from)? });
+                return Ok(Value::Cut { resume: self.unclosed_section(name, from, tool)? });
             };
             let after = end + 3;
             let next = source.skip_blanks(after);
@@ -178,9 +178,9 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         Ok(wrong_closer.then_some((tag.end, Some(Repair::ValueClosed))))
     }
 
-    /// Where parsing may go on after a section without end: behind a complete run of close tags that nothing
-    /// inside the value opened, else nowhere.
-    fn unclosed_section(&self, name: &str, from: usize) -> Reads<usize> {
+    /// Where parsing may go on after a section without end: behind the call, if the value's own close tag stands there as
+    /// the grammar wants it and nothing inside the value opened it; else nowhere.
+    fn unclosed_section(&self, name: &str, from: usize, tool: Option<&Tool>) -> Reads<usize> {
         let source = self.source;
         let mut opens = 0_usize;
         for at in
@@ -193,33 +193,27 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             match tag.kind {
                 TagKind::Open => opens += 1,
                 TagKind::Close if opens > 0 => opens -= 1,
-                TagKind::Close => {
-                    if let Some(end) = self.closing_run(tag.end)? {
-                        return Ok(end);
-                    }
+                TagKind::Close if self.goes_on(tag.end, name, tool, false)? => {
+                    return self.behind_wrapper(tag.end);
                 }
-                TagKind::Empty => {}
+                TagKind::Close | TagKind::Empty => {}
             }
         }
         Ok(source.len())
     }
 
-    /// `</params></tool_call>`, the first of them optional.
-    fn closing_run(&self, at: usize) -> Reads<Option<usize>> {
-        let mut at = self.source.skip_blanks(at);
-        for _ in 0..2 {
-            let Some(tag) = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close) else {
-                return Ok(None);
-            };
-            if self.names.wrapper(tag.name).is_some() {
-                return Ok(Some(tag.end));
+    /// The offset behind the next close tag of a wrapper, or of the next open one; else the end of the text.
+    fn behind_wrapper(&self, from: usize) -> Reads<usize> {
+        let mut at = from;
+        while let Some(found) = next_bracket(self.source, at) {
+            if let Some(tag) = tag_at(self.source, found)?
+                && self.names.wrapper(tag.name).is_some()
+            {
+                return Ok(if tag.kind == TagKind::Close { tag.end } else { found });
             }
-            if !self.names.is_container(tag.name, None) {
-                return Ok(None);
-            }
-            at = self.source.skip_blanks(tag.end);
+            at = found + self.source.char_at(found).map_or(1, char::len_utf8);
         }
-        Ok(None)
+        Ok(self.source.len())
     }
 
     fn plain(
