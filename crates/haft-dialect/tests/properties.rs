@@ -259,6 +259,18 @@ proptest! {
         prop_assert!(haft_schema::canonical::same(&Value::Object(parsed.calls[0].arguments.clone()), &value), "{written}");
     }
 
+    #[test]
+    fn any_parameter_name_is_read_back(name in "[^\\p{Cc}\\p{Z}]{1,12}", value in value_text()) {
+        prop_assume!(name.trim_matches(|c: char| c.is_whitespace() || "\u{feff}\u{200b}\u{200c}\u{200d}\u{2060}".contains(c)) == name);
+        let tools = tools_of(&serde_json::json!([{"name": "t", "parameters": {"properties": {&name: {"type": "string"}}}}]));
+        let mut arguments = Map::new();
+        arguments.insert(name, Value::String(value));
+        let written = write_call("t", &arguments, &Tags::default());
+        let parsed = parse(&written, Dialect::ArtifactXml, tools, &ParserOptions::default(), FinishReason::Stop);
+        prop_assert_eq!(parsed.calls.len(), 1, "{}", written);
+        prop_assert_eq!(&parsed.calls[0].arguments, &arguments, "{}", written);
+    }
+
     // DIA-16
     #[test]
     fn results_cannot_be_forged(content in prop_oneof![message(), "(</?|< ?/ ?|data|DATA|error|tool_result|>|\\\\| |\n){0,12}"], success in any::<bool>()) {

@@ -27,18 +27,28 @@ pub fn write_call(name: &str, arguments: &Map<String, Value>, tags: &Tags) -> St
             Value::String(text) => Cow::Borrowed(text.as_str()),
             other => Cow::Owned(canonical::to_string(other)),
         };
-        text.push_str("    <");
-        text.push_str(key);
-        text.push('>');
-        push_cdata(&value, &mut text);
-        text.push_str("</");
-        text.push_str(key);
-        text.push_str(">\n");
+        if is_tag_name(key) {
+            text.push_str(&format!("    <{key}>"));
+            push_cdata(&value, &mut text);
+            text.push_str(&format!("</{key}>\n"));
+        } else {
+            text.push_str(&format!("    <param name=\"{}\">", escaped(key)));
+            push_cdata(&value, &mut text);
+            text.push_str("</param>\n");
+        }
     }
     text.push_str("  </params>\n</");
     text.push_str(tag);
     text.push('>');
     text
+}
+
+/// Whether a parameter's name can be a tag; other names stand in an attribute.
+fn is_tag_name(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
+        && name.len() <= 128
 }
 
 /// A value in CDATA; where it holds `]]>`, or could be taken for more sections, it is split between sections.
