@@ -88,5 +88,7 @@ write_model_home() {
 url = "$model_url#$model_name"
 dialect = "artifact-xml"
 tag = "function_call"
+temperature = 0
+seed = 7
 EOF
 }

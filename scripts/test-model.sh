@@ -4,7 +4,7 @@
 # Where the model cannot be installed it succeeds and says SKIPPED in its last line.
 #
 #   test-model.sh [DIR]     DIR: keep the run's events, its log and the answer of `audit verify` there
-# Environment: HAFT_TEST_PROFILE (default nanoclaw), HAFT_TEST_TASK, HAFT_TEST_LIMIT_S (default 900), and those of
+# Environment: HAFT_TEST_PROFILE (default scripts/model-profile.md), HAFT_TEST_TASK, HAFT_TEST_LIMIT_S (default 900), and those of
 # start-llm.sh.
 set -euo pipefail
 keep=${1:+$(mkdir -p "$1" && cd "$1" && pwd)}
@@ -25,7 +25,7 @@ fi
 write_model_home "$home"
 out=${keep:-$home/out}
 mkdir -p "$out"
-profile=${HAFT_TEST_PROFILE:-nanoclaw}
+profile=${HAFT_TEST_PROFILE:-scripts/model-profile.md}
 task=${HAFT_TEST_TASK:-What is 23*19? Use the calculator tool.}
 show() {
   say "its events:"

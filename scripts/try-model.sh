@@ -12,7 +12,7 @@ build_haft
 start_model || { say "cannot start the model${model_fault:+: $model_fault}"; exit 1; }
 write_model_home "$home"
 task=${TASK:-What is 23*19? Use the calculator tool.}
-say "running: haft run --profile nanoclaw --model local \"$task\""
-"$haft" --home "$home" run --profile nanoclaw --model local "$task"
+say "running: haft run --profile scripts/model-profile.md --model local \"$task\""
+"$haft" --home "$home" run --profile scripts/model-profile.md --model local "$task"
 say "its journal:"
 "$haft" --home "$home" audit verify
