@@ -49,6 +49,8 @@ pub(crate) struct ModelEntry {
     pub(crate) seed: Option<u64>,
     /// Most tokens of one answer.
     pub(crate) max_tokens: Option<u32>,
+    /// Longest wait for the next bytes of an answer, in seconds.
+    pub(crate) idle_timeout_s: Option<u64>,
 }
 
 /// The whole file.
@@ -153,6 +155,7 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
         max_tokens: table
             .whole("max_tokens", 1, u64::from(u32::MAX))
             .and_then(|tokens| u32::try_from(tokens).ok()),
+        idle_timeout_s: table.whole("idle_timeout_s", 1, 24 * 3600),
     };
     table.finish();
     entry
@@ -194,6 +197,7 @@ mod tests {
             temperature = 0
             seed = 7
             max_tokens = 512
+            idle_timeout_s = 30
             [registry]
             allow_override = true
             [consent]
@@ -218,6 +222,7 @@ mod tests {
                     temperature: Some(0.0),
                     seed: Some(7),
                     max_tokens: Some(512),
+                    idle_timeout_s: Some(30),
                 },
             )]),
             allow_override: true,

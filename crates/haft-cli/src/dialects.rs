@@ -145,20 +145,13 @@ pub(crate) fn write_result(
     wire_id: Option<WireId>,
     renderer: Renderer,
 ) -> String {
-    let name = if result.alias.is_empty() { "unknown" } else { &result.alias };
-    let xml = || artifact_xml::write_result(name, !result.is_error, &result.text());
+    let id = wire_id.clone().map_or_else(|| result.call_id.to_string(), |id| id.to_string());
+    let message = haft_engine::result_message(result, wire_id, renderer);
     match dialect {
-        Spoken::ArtifactXml => xml(),
-        Spoken::Native => {
-            let id = wire_id.clone().map_or_else(|| result.call_id.to_string(), |id| id.to_string());
-            let content = match renderer {
-                Renderer::Xml => xml(),
-                Renderer::Json | Renderer::Markdown | Renderer::Plain => {
-                    haft_engine::result_message(result, wire_id, renderer).body
-                }
-            };
-            json!({"role": "tool", "tool_call_id": id, "content": content}).to_string()
+        Spoken::ArtifactXml => {
+            artifact_xml::write_result(&message.alias, !message.is_error, &message.content)
         }
+        Spoken::Native => json!({"role": "tool", "tool_call_id": id, "content": message.body}).to_string(),
     }
 }
 

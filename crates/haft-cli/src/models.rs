@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::Profile;
 use haft_core::nearest::nearest;
@@ -152,6 +153,7 @@ fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_
     made.temperature = entry.temperature;
     made.seed = entry.seed;
     made.max_tokens = entry.max_tokens;
+    made.idle_timeout = entry.idle_timeout_s.map_or(made.idle_timeout, Duration::from_secs);
     made.call_ids = match entry.call_ids {
         CallIds::Host => haft_models::CallIds::Host,
         CallIds::Provider => haft_models::CallIds::Provider,

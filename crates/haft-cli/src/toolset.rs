@@ -94,11 +94,16 @@ pub(crate) fn resolve(registry: &ToolRegistry, name: &str) -> Result<ToolId, NoS
     if ids.len() > 1 {
         return Err(NoSuchTool::Ambiguous { name: name.to_owned(), ids });
     }
-    let mut known: Vec<String> = declarations().map(haft_core::ToolDeclaration::alias).collect();
+    let is_id = name.contains(['.', ':']);
+    let mut known: Vec<String> = declarations()
+        .map(|tool| if is_id { tool.id().native_name().to_owned() } else { tool.alias() })
+        .collect();
     known.sort();
     known.dedup();
-    let suggestions =
-        nearest(name, known.iter().map(String::as_str), 5).into_iter().map(str::to_owned).collect();
+    let suggestions = nearest(name.trim_start_matches("builtin:"), known.iter().map(String::as_str), 5)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     Err(NoSuchTool::Unknown { name: name.to_owned(), suggestions })
 }
 

@@ -34,11 +34,7 @@ pub(crate) async fn run(setup: Setup, command: Option<AuditCommand>) -> Result<E
         AuditCommand::Export { run, output } => export(&workplace, &run, output).await?,
         AuditCommand::Verify { run, anchors } => return verify(&workplace, run.as_deref(), anchors).await,
         AuditCommand::Redact { run, seq, reason } => redact(&workplace, &run, seq, &reason).await?,
-        AuditCommand::Anchor => {
-            for anchor in verify::anchor(workplace.store.as_ref())? {
-                workplace.setup.output.json(&anchor)?;
-            }
-        }
+        AuditCommand::Anchor => anchor(&workplace)?,
     }
     Ok(Exit::Done)
 }
@@ -189,10 +185,23 @@ fn state(state: RunState) -> &'static str {
     }
 }
 
-/// What `haft audit anchor` printed, one JSON object a line.
+/// One JSON object a line, or one array with `--json`; `verify --anchors` reads both.
+fn anchor(workplace: &Workplace) -> Result<(), Failure> {
+    let output = workplace.setup.output;
+    let anchors = verify::anchor(workplace.store.as_ref())?;
+    if workplace.setup.globals.json {
+        return output.json(&anchors);
+    }
+    anchors.iter().try_for_each(|anchor| output.json(anchor))
+}
+
+/// What `haft audit anchor` printed.
 fn read_anchors(path: &std::path::Path) -> Result<Vec<verify::Anchor>, Failure> {
     let fail = |reason: String| Failure::usage(format!("--anchors {}: {reason}", path.display()));
     let text = surroundings::text(path).map_err(fail)?;
+    if let Ok(anchors) = serde_json::from_str(&text) {
+        return Ok(anchors);
+    }
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {

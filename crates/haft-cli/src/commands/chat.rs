@@ -162,14 +162,17 @@ async fn offer_model(setup: &Setup, interactive: bool) -> Result<String, Failure
     let found = local::models().await;
     let output = setup.output;
     output.note("No model is named.");
-    for (number, model) in (2..).zip(&found) {
-        output.note(&format!("  {number}  {model}"));
-    }
     if !interactive {
+        for model in &found {
+            output.note(&format!("Found on this machine: {model}"));
+        }
         output.note("Using demo, which is no language model. Name another one with `--model`.");
         return Ok("demo".to_owned());
     }
     output.note("  1  demo, which is no language model and shows how calls work");
+    for (number, model) in (2..).zip(&found) {
+        output.note(&format!("  {number}  {model}"));
+    }
     if found.is_empty() {
         output.note(
             "No model server was found on this machine. `--model` or `default_model` in haft.toml names one.",

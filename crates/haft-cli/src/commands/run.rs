@@ -25,9 +25,17 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     let name = workplace.setup.model_name(&chosen.profile).ok_or_else(no_model)?;
     let model = models::build(&name, &workplace.setup, &chosen.profile)?;
     let prompt = match arguments.prompt.as_str() {
-        "-" => surroundings::standard_input()?,
+        "-" => {
+            if surroundings::stdin_is_terminal() {
+                workplace.setup.output.note("reading the prompt; end it with Ctrl-D");
+            }
+            surroundings::standard_input()?
+        }
         text => text.to_owned(),
     };
+    if prompt.trim().is_empty() {
+        return Err(Failure::usage("the prompt is empty").hint("Write what the model should do."));
+    }
     if arguments.dry_run {
         return dry(&workplace, &chosen, model, prompt, arguments.no_tools).await;
     }

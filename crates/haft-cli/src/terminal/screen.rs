@@ -78,7 +78,8 @@ impl Screen {
                 "stream_restarted" => {
                     self.end_line(state)?;
                     state.streamed = false;
-                    self.output.note("(the answer was cut off; the request is tried again)");
+                    let reason = visible_short(text_of(&event.payload, "reason"), WIDTH);
+                    self.output.note(&format!("({reason}; the request is tried again)"));
                     Ok(())
                 }
                 _ => self.show_call(state, event),

@@ -157,6 +157,7 @@ fn wrong_usage_is_exit_2() {
         &["policy"],
         &["tools", "--nope"],
         &["run"],
+        &["run", "--model", "demo", " "],
         &["call"],
         &["--store", "postgres://host/db", "tools"],
         &["--store", "elsewhere", "tools"],

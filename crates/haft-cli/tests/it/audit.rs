@@ -169,6 +169,8 @@ fn heads_are_anchored_and_a_lost_run_is_missed() {
     let file = home.write("anchors.jsonl", &anchors.stdout);
     let file = file.to_str().unwrap();
     assert_eq!(home.haft(&["audit", "verify", "--anchors", file]).exit, Some(0));
+    let array = home.write("anchors.json", &home.haft(&["audit", "anchor", "--json"]).stdout);
+    assert_eq!(home.haft(&["audit", "verify", "--anchors", array.to_str().unwrap()]).exit, Some(0));
     let other = called();
     let missed = other.haft(&["audit", "verify", "--anchors", file]);
     assert_eq!(missed.exit, Some(1), "{missed}");

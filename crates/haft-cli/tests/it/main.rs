@@ -19,6 +19,7 @@ mod configuration;
 mod exec;
 mod model_servers;
 mod parse;
+mod processes;
 mod profiles;
 mod projects;
 mod run;

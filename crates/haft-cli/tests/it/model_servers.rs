@@ -106,6 +106,23 @@ fn a_server_that_refuses_is_quoted() {
 }
 
 #[test]
+fn a_server_that_is_silent_is_given_up() {
+    let home = Home::new();
+    let model = server(|stream| {
+        // Keeps the connection open until the other side leaves it.
+        drop(stream.read(&mut [0]));
+    });
+    home.write("home/haft.toml", &format!("[models.slow]\nurl = \"{model}\"\nidle_timeout_s = 1\n"));
+    haft_snapshot!(home, ask(&home, "slow"), @r#"
+    exit: 1
+    --- stdout
+    --- stderr
+    session s_[ID], run r_[ID]
+    error: the answer of the model `slow` was cut off: nothing came for 1 s. Nothing of it was run; try again
+    "#);
+}
+
+#[test]
 fn nonsense_is_called_so() {
     let home = Home::new();
     let model = server(|stream| say(stream, "200 OK", "text/html", "<html>Welcome</html>"));

@@ -120,8 +120,8 @@ fn presets_carry_what_the_ledger_lists() {
     can be reached. Look at a folder with file_list and at a file with file_read before you change it. Delete only what the
     person asked you to delete.
 
-    Each result is JSON with `success` and either `data` or `error`. If a call fails, read the error and decide yourself
-    whether to try again in another way. The weather is simulated; say so when you report it.
+    Wait for a tool's result; never write one yourself. If a call fails, read the error and decide yourself whether to try again
+    in another way. The weather is simulated; say so when you report it.
 
     Answer in the person's language, briefly, and say which files you changed.
     --- stderr

@@ -270,6 +270,21 @@ fn without_a_model_the_next_step_is_told() {
 }
 
 #[test]
+fn the_model_is_that_of_the_flag_then_the_profile_then_the_configuration() {
+    let home = Home::new();
+    let named = |name: &str| {
+        let path = home.write(&format!("{name}.jsonl"), &format!("{{\"text\": \"{name}\"}}"));
+        format!("scripted:{}", path.display())
+    };
+    home.write("home/haft.toml", &format!("default_model = \"{}\"\n", named("configuration")));
+    home.write("home/profiles/own.md", &format!("---\nmodel: {}\n---\n", named("profile")));
+    let said = |flags: &[&str]| home.haft(&[&["run", "x"], flags].concat()).stdout;
+    assert_eq!(said(&[]), "configuration\n");
+    assert_eq!(said(&["--profile", "own"]), "profile\n");
+    assert_eq!(said(&["--profile", "own", "--model", &named("flag")]), "flag\n");
+}
+
+#[test]
 fn a_dry_run_asks_the_model_once_and_runs_nothing() {
     let home = Home::new();
     let model = script(

@@ -125,6 +125,8 @@ fn a_name_is_an_alias_then_an_id_then_the_alias_that_a_tool_would_have() {
 
       Did you mean `file_write`, `file_edit`, `file_list`?
     "#);
+    let near = home.haft(&["tools", "show", "builtin:project.file_wriet"]).stderr;
+    assert!(near.contains("Did you mean `project.file_write`"), "{near}");
     haft_snapshot!(home, home.haft(&["tools", "show", "get_weather"]), @r#"
     exit: 3
     --- stdout
