@@ -116,7 +116,7 @@ impl Parser {
     /// Whether the held text is paid for, and could be decided by the piece that was fed last.
     fn worth_trying(&self, chunk: &str) -> bool {
         let held = self.buffer.len() - self.message.at();
-        if held > self.credit {
+        if held + TRY_COST > self.credit {
             return false;
         }
         if held <= SHORT || !self.message.holds_block(Source::new(&self.buffer, false)) {

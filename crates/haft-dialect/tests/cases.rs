@@ -36,13 +36,13 @@ fn all_pass(file: &str, least: usize) {
     assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), all.len(), failures.join("\n\n"));
 }
 
-// DIA-01 … DIA-11
+// DIA-01, DIA-02, DIA-03, DIA-04, DIA-05, DIA-06, DIA-07, DIA-08, DIA-09, DIA-10, DIA-11
 #[test]
 fn public_cases() {
     all_pass(PUBLIC, 36);
 }
 
-// DIA-02 … DIA-11, CONFLICT-03
+// DIA-02, DIA-03, DIA-04, DIA-05, DIA-06, DIA-07, DIA-08, DIA-09, DIA-10, DIA-11, CONFLICT-02, CONFLICT-03
 #[test]
 fn own_cases() {
     all_pass(OWN, 60);

@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(validator().validate(&arguments), Ok(()));
     }
 
-    // COE-05, CONFLICT-22
+    // COE-05, COE-06, CONFLICT-22
     #[test]
     fn reports_in_order() {
         let arguments = json!({"size": "big", "limit": 0, "mode": "medium", "extra": 1, "tags": ["a", 2]});

@@ -367,7 +367,12 @@ fn next_mark(source: Source<'_>, from: usize) -> Option<usize> {
         };
         let found = at + offset;
         match bytes.get(found..) {
-            Some([b'<', next, ..]) if !may_begin_tag(*next) => {}
+            Some([b'<', next, ..]) if !may_begin_tag(*next) => {
+                // Of a flood of brackets only the last can begin a tag.
+                let more = bytes.get(found + 1..).unwrap_or_default();
+                at = found + more.iter().take_while(|byte| **byte == b'<').count().max(1);
+                continue;
+            }
             Some([0x9C, ..]) => {
                 if found >= from + 2 && bytes.get(found - 2..found) == Some(&[0xEF, 0xBC]) {
                     return Some(found - 2);
