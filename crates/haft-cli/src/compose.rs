@@ -181,6 +181,12 @@ impl Workplace {
         screen: Option<&Screen>,
     ) -> Result<T, Failure> {
         let interrupt = handle.stopper();
+        // A Ctrl-C at a question of the run before does not count for this one.
+        tokio::select! {
+            biased;
+            () = self.interrupted.notified() => {}
+            () = std::future::ready(()) => {}
+        }
         let mut ended = std::pin::pin!(handle.wait());
         let nobody_reads = async {
             match screen {

@@ -45,6 +45,10 @@ fn main() -> ExitCode {
     let exit = match run(cli, globals, output) {
         Ok(exit) => exit,
         Err(Failure::ClosedPipe) => Exit::Done,
+        Err(Failure::Message { exit: Exit::Cancelled, text, .. }) => {
+            output.note(&text);
+            Exit::Cancelled
+        }
         Err(Failure::Message { exit, text, hint }) => {
             output.error(&text, hint.as_deref());
             exit

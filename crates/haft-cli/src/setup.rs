@@ -56,14 +56,13 @@ impl Setup {
 
     /// The profile that holds: `--profile`, else the session's, else `default_profile`, else `default`.
     pub(crate) fn profile(&self, of_session: Option<&str>) -> Result<(ProfileName, LoadedProfile), Failure> {
-        let name = self
-            .globals
-            .profile
-            .as_deref()
-            .or(of_session)
-            .or(self.loaded.config.default_profile.as_deref())
-            .unwrap_or("default");
-        let name = ProfileName::new(name)?;
+        let name = match self.globals.profile.as_deref().or(of_session) {
+            Some(name) => ProfileName::new(name)?,
+            None => {
+                let name = self.loaded.config.default_profile.as_deref().unwrap_or("default");
+                ProfileName::from_home(name, &self.home)
+            }
+        };
         let loaded = profiles::load(&name, &self.home, &self.loaded.config, &self.registry)?;
         Ok((name, loaded))
     }

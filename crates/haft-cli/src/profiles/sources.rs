@@ -37,6 +37,11 @@ impl ProfileName {
         }
     }
 
+    /// Reads `text` as `haft.toml` of `home` names it: a relative path starts from the home.
+    pub(crate) fn from_home(text: &str, home: &Home) -> Self {
+        if is_path(text) { Self::Path(home.root().join(text)) } else { Self::Name(text.to_owned()) }
+    }
+
     /// The text that means the same again.
     pub(crate) fn text(&self) -> String {
         match self {

@@ -295,6 +295,24 @@ fn a_value_with_a_slash_is_a_path() {
 }
 
 #[test]
+fn the_profile_is_that_of_the_flag_then_the_session_then_the_configuration() {
+    let home = Home::new();
+    let profile = |flags: &[&str]| {
+        let stderr = home.haft(&[&["tools"], flags].concat()).stderr;
+        stderr.split('`').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(profile(&[]), "default");
+    home.write("home/haft.toml", "default_profile = \"nanoclaw\"\n");
+    assert_eq!(profile(&[]), "nanoclaw");
+    home.haft(&["call", "read_artifact", "id=a", "--profile", "artifactflow"]);
+    assert_eq!(profile(&["--session", "last"]), "artifactflow");
+    assert_eq!(profile(&["--session", "last", "--profile", "default"]), "default");
+    home.write("home/mine/own.md", "---\n---\n");
+    home.write("home/haft.toml", "default_profile = \"mine/own.md\"\n");
+    assert_eq!(profile(&[]), "own");
+}
+
+#[test]
 fn an_own_profile_stands_before_the_preset_of_its_name_and_may_extend_it() {
     let home = Home::new();
     home.write("home/profiles/nanoclaw.md", "---\nextends: nanoclaw\ndescription: Ours.\n---\n");

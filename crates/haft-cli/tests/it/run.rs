@@ -171,6 +171,29 @@ fn tools_can_be_switched_off_for_one_answer() {
     assert!(run.stderr.contains("Tools are switched off"), "{run}");
 }
 
+// JRN-01
+#[test]
+fn every_result_that_is_an_error_is_a_failed_call_with_its_code() {
+    let home = Home::new();
+    let profile = "---\ntools: {allow: [calculator, text_process], permission: {text_process: deny}}\n---\n";
+    home.write("home/profiles/mine.md", profile);
+    let calls = r#"{"tool_calls": [{"name": "calculator", "arguments": {"expression": "1/0"}}, {"name": "calculator", "arguments": {}},
+        {"name": "text_process", "arguments": {"text": "a", "operation": "upper"}}, {"name": "nope", "arguments": {}}]}"#
+        .replace('\n', "");
+    let model = script(&home, &[&calls, r#"{"text": "Well."}"#]);
+    let run = home.haft(&["run", "--json", "--profile", "mine", "--model", &model, "x"]);
+    assert_eq!(run.exit, Some(0), "{run}");
+    let events = run.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let codes: Vec<String> = events
+        .filter(|event| event["kind"] == "tool_call_failed")
+        .map(|event| event["payload"]["error_code"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        codes,
+        ["data.calculation_failed", "agent.invalid_arguments", "agent.tool_denied", "agent.unknown_tool"]
+    );
+}
+
 #[test]
 fn a_script_at_its_end_fails_the_run() {
     let home = Home::new();

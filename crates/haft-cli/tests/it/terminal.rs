@@ -160,6 +160,15 @@ fn a_yes_for_the_session_is_asked_once() {
     assert_eq!(home.haft(&["call", "calculator", "expression=1", "--session", &session]).exit, Some(3));
 }
 
+#[test]
+fn json_counts_as_no_terminal() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks --json");
+    let shown = terminal.wait_for("granted_by");
+    assert!(shown.contains("agent.tool_denied") && !shown.contains("say why"), "{shown}");
+    assert_eq!(terminal.end(), "3");
+}
+
 // CONFLICT-13, APR-04
 #[test]
 fn no_answer_in_time_is_a_no() {
