@@ -116,17 +116,23 @@ def read_records(folder, run):
     return records
 
 
+def artifact_file(name, version):
+    """Section 5: the file of an artifact version."""
+    return f"{name}@{version}.json"
+
+
 def read_removals(records):
-    """Section 3: redacted records, entries that went with them, the record that deletes all before it."""
-    redacted, entries, deleted_at = set(), set(), None
+    """Section 3: redacted records, files and artifacts that went with them, the record that deletes all before it."""
+    redacted, gone_files, gone_artifacts, deleted_at = set(), set(), set(), None
     for record in records:
         body = record["body"]
         if record["kind"] == "payload_redacted" and body and body["seq"] < record["seq"]:
             redacted.add(body["seq"])
-            entries.update(body["files"])
+            gone_files.update(body["files"])
+            gone_artifacts.update(artifact_file(name, version) for name, version in body["artifacts"])
         if record["kind"] == "session_deleted" and body:
             deleted_at = record["seq"]
-    return redacted, entries, deleted_at
+    return redacted, gone_files, gone_artifacts, deleted_at
 
 
 def check_order(records, redacted, deleted_at):
@@ -176,8 +182,11 @@ def named_things(records):
                     reference = body[key]
                     files[reference["path"]] = (reference["sha256"], reference["bytes"])
             if record["kind"] == "tool_call_completed":
-                for name, version, digest in body["artifacts"]:
-                    artifacts[f"{name}@{version}"] = digest
+                for made in body["artifacts"]:
+                    name, version = made["id"], made["version"]
+                    artifacts[artifact_file(name, version)] = (name, version, made["sha256"])
+                for digest in body.get("blobs", []):
+                    blobs[digest] = what
             if record["kind"] in ENDS:
                 for change in body.get("files", []):
                     if change["before"] is not None:
@@ -196,13 +205,13 @@ def present(folder, name):
     return found
 
 
-def check_things(folder, records, entries, deleted_at):
+def check_things(folder, records, gone_files, gone_artifacts, deleted_at):
     """Section 6, steps 8 and 9."""
     files, artifacts, blobs = named_things(records)
     there = present(folder, "files")
     for path, (digest, size) in sorted(files.items()):
         what = f"file {path}"
-        if path in entries or deleted_at is not None:
+        if path in gone_files or deleted_at is not None:
             continue
         if path not in there:
             raise Misfit(f"{what}: it is missing")
@@ -210,24 +219,11 @@ def check_things(folder, records, entries, deleted_at):
         if sha256(data) != digest or len(data) != size:
             raise Misfit(f"{what}: it was changed")
     for path in sorted(there):
-        if path in entries or deleted_at is not None:
+        if path in gone_files or deleted_at is not None:
             raise Misfit(f"file {path}: a record says that it was taken away, and it is there")
         if path not in files:
             raise Misfit(f"file {path}: no record speaks of it")
-    there = present(folder, "artifacts")
-    for name, digest in sorted(artifacts.items()):
-        what = f"artifact {name}"
-        if f"artifact:{name}" in entries or deleted_at is not None:
-            continue
-        if name not in there:
-            raise Misfit(f"{what}: it is missing")
-        if sha256(read(os.path.join(folder, "artifacts", name), what)) != digest:
-            raise Misfit(f"{what}: it was changed")
-    for name in sorted(there):
-        if f"artifact:{name}" in entries or deleted_at is not None:
-            raise Misfit(f"artifact {name}: a record says that it was taken away, and it is there")
-        if name not in artifacts:
-            raise Misfit(f"artifact {name}: no record speaks of it")
+    check_artifacts(folder, artifacts, gone_artifacts, deleted_at)
     there = present(folder, "blobs")
     for digest, speaker in sorted(blobs.items()):
         if digest not in there:
@@ -236,6 +232,30 @@ def check_things(folder, records, entries, deleted_at):
             raise Misfit(f"blob {digest}: it was changed")
     for digest in sorted(there - set(blobs)):
         raise Misfit(f"blob {digest}: no record speaks of it")
+
+
+def check_artifacts(folder, artifacts, gone, deleted_at):
+    """Section 6, step 8: each artifact version, whole."""
+    there = present(folder, "artifacts")
+    for file, (name, version, digest) in sorted(artifacts.items()):
+        what = f"artifact {name}@{version}"
+        if file in gone or deleted_at is not None:
+            continue
+        if file not in there:
+            raise Misfit(f"{what}: it is missing")
+        data = read(os.path.join(folder, "artifacts", file), what)
+        if sha256(data) != digest:
+            raise Misfit(f"{what}: it was changed")
+        value = parse(utf8(data, what), what)
+        if not isinstance(value, dict) or canonical(value) != data:
+            raise Misfit(f"{what}: it is not canonical")
+        if (value.get("id"), value.get("version")) != (name, version):
+            raise Misfit(f"{what}: it holds {value.get('id')}@{value.get('version')}")
+    for file in sorted(there):
+        if file in gone or deleted_at is not None:
+            raise Misfit(f"artifact {file}: a record says that it was taken away, and it is there")
+        if file not in artifacts:
+            raise Misfit(f"artifact {file}: no record speaks of it")
 
 
 def verify(folder):
@@ -249,14 +269,14 @@ def verify(folder):
     if layout != 1:
         raise Misfit(f"manifest.json: the format {layout} of the export is not known here")
     records = read_records(folder, run)
-    redacted, entries, deleted_at = read_removals(records)
+    redacted, gone_files, gone_artifacts, deleted_at = read_removals(records)
     if (len(records), records[-1]["hash"]) != head:
         raise Misfit(
             f"the journal ends with record {len(records) - 1} and the hash {records[-1]['hash']}, "
             f"the manifest's head is {head[0]} records and {head[1]}: the tail was cut or changed"
         )
     check_order(records, redacted, deleted_at)
-    check_things(folder, records, entries, deleted_at)
+    check_things(folder, records, gone_files, gone_artifacts, deleted_at)
     return f"ok {run} {len(records)} records head {head[1]}"
 
 

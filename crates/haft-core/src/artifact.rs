@@ -2,6 +2,7 @@
 //!
 //! Fuzzy matching and searching are the tools' work; this module knows ids, versions and the store's promise.
 
+use haft_schema::{Digest, canonical};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorCode, ToolError};
@@ -30,6 +31,16 @@ impl ArtifactVersion {
             "id": self.id, "version": self.version, "content_type": self.content_type,
             "title": self.title, "source": self.source, "content": self.content,
         })
+    }
+
+    /// The canonical JSON of the whole version: what is exported of it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, canonical::NoJsonForm> {
+        canonical::serialize(self)
+    }
+
+    /// The SHA-256 of [`ArtifactVersion::to_bytes`]: what its record says of it, so that no part of it can be changed unnoticed.
+    pub fn digest(&self) -> Result<Digest, canonical::NoJsonForm> {
+        self.to_bytes().map(|bytes| Digest::of(&bytes))
     }
 }
 
@@ -107,4 +118,26 @@ pub fn artifact_slice(
         text.push_str(hint);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // ART-01: stored for good, so that these bytes never change.
+    #[test]
+    fn a_version_is_written_whole_in_canonical_form() {
+        let version = ArtifactVersion {
+            id: "plan".into(),
+            version: 2,
+            content_type: "text/markdown".into(),
+            title: "Plän".into(),
+            source: "model".into(),
+            content: "one\n".into(),
+        };
+        let bytes = version.to_bytes().unwrap();
+        let expected = r#"{"content":"one\n","content_type":"text/markdown","id":"plan","source":"model","title":"Plän","version":2}"#;
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        assert_eq!(version.digest().unwrap(), Digest::of(expected.as_bytes()));
+    }
 }

@@ -166,8 +166,6 @@ impl Driver {
     }
 
     fn note_beginning(&mut self, prompt: Option<String>) -> Result<(), EngineError> {
-        let previous_run =
-            self.session.previous_run.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         let started = RunStarted {
             session: self.session.lease.session.clone(),
             run_kind: if prompt.is_some() {
@@ -180,7 +178,6 @@ impl Driver {
             model: self.options.model.clone(),
             project: self.session.project().cloned(),
             prompt,
-            previous_run,
             haft: env!("CARGO_PKG_VERSION").to_owned(),
         };
         self.writer.note(&Payload::RunStarted(started), Map::new())?;
@@ -192,9 +189,19 @@ impl Driver {
             message: error.to_string(),
         })?;
         let snapshot_file = self.writer.file(snapshot.path(), bytes);
-        let contract = self.contract();
-        let context =
-            ContextAssembled { invocation: self.invocation.clone(), snapshot_file, tools, contract };
+        let context = ContextAssembled {
+            session: self.session.lease.session.clone(),
+            previous_run: self
+                .session
+                .previous_run
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .clone(),
+            invocation: self.invocation.clone(),
+            snapshot_file,
+            tools,
+            contract: self.contract(),
+        };
         self.writer.note(&Payload::ContextAssembled(context), Map::new())
     }
 

@@ -4,7 +4,7 @@
 //! the whole result, an audit file that fails, fails the run.
 
 use haft_core::artifact::Artifacts;
-use haft_core::journal::{Payload, ToolCallCompleted, ToolCallFailed};
+use haft_core::journal::{ArtifactRef, Payload, ToolCallCompleted, ToolCallFailed};
 use haft_core::path::Refused;
 use haft_core::render::Renderer;
 use haft_core::result::{Change, FileChange};
@@ -37,6 +37,7 @@ impl Driver {
         let (artifacts, files) = split(changes);
         self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
         let file = self.result_file(&result)?;
+        let blobs = images(&result.content);
         let arguments = started.arguments().value().clone();
         let mut shown = result;
         let mut versions = artifacts;
@@ -49,11 +50,9 @@ impl Driver {
                 alias: started.alias().to_owned(),
                 result_file: file,
                 duration_ms,
-                artifacts: versions
-                    .iter()
-                    .map(|one| (one.id.clone(), one.version, Digest::of(one.content.as_bytes())))
-                    .collect(),
+                artifacts: versions.iter().map(ArtifactRef::of).collect::<Result<_, _>>()?,
                 files,
+                blobs,
                 spilled_to,
             }),
             Some(code) => Payload::ToolCallFailed(ToolCallFailed {
@@ -229,6 +228,15 @@ fn result_of(
             (result, Vec::new())
         }
     }
+}
+
+/// The blobs that a result shows.
+fn images(content: &[ContentPart]) -> Vec<Digest> {
+    let blob_of = |part: &ContentPart| match part {
+        ContentPart::Image { blob, .. } => Some(*blob),
+        ContentPart::Text { .. } => None,
+    };
+    content.iter().filter_map(blob_of).collect()
 }
 
 fn split(changes: Vec<Change>) -> (Vec<ArtifactVersion>, Vec<FileChange>) {

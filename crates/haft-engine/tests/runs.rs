@@ -6,11 +6,11 @@ mod support;
 use std::sync::Arc;
 
 use haft_core::consent::{Answer, Closing, ConsentEnvironment, ConsentSurface, Question};
-use haft_core::journal::RunStatus;
+use haft_core::journal::{ArtifactRef, RunStatus};
 use haft_core::message::Message;
 use haft_core::ports::ModelError;
 use haft_core::profile::BreachPolicy;
-use haft_core::{ConsentId, ErrorCode, Payload, ProjectId, RequestedCall, Scope, ToolId};
+use haft_core::{ConsentId, Digest, ErrorCode, Payload, ProjectId, RequestedCall, Scope, ToolId};
 use haft_engine::{ConsentService, EngineError, SessionChoice};
 use serde_json::json;
 use support::{FakeModel, World, call, says};
@@ -158,6 +158,32 @@ async fn a_long_success_becomes_an_artifact_and_a_preview() {
     session.close().await.unwrap();
     let again = world.reopen(SessionChoice::Last).await;
     assert_eq!(again.artifacts()[0].content.chars().count(), 50_001);
+}
+
+// ART-01, JRN-01: what the chain must cover of a call and of the run before.
+#[tokio::test]
+async fn records_name_whole_artifacts_images_and_the_run_before() {
+    let world = World::new();
+    let session = world.session().await;
+    let one = session.calls(vec![call("image", json!({}))], world.options()).wait().await.unwrap().remove(0);
+    let two = session.calls(vec![call("echo", json!({}))], world.options()).wait().await.unwrap().remove(0);
+    let completed = world.payloads(&one.run).await.into_iter().find_map(|payload| match payload {
+        Payload::ToolCallCompleted(body) => Some(body),
+        _ => None,
+    });
+    let completed = completed.unwrap();
+    assert_eq!(completed.blobs, [Digest::of(b"image")]);
+    assert_eq!(completed.artifacts, [ArtifactRef::of(&session.artifacts()[0]).unwrap()]);
+    let heads = world.store.runs(None).await.unwrap();
+    let mut links = Vec::new();
+    for run in [&one.run, &two.run] {
+        let Payload::ContextAssembled(body) = world.payloads(run).await.remove(1) else {
+            panic!("no context")
+        };
+        assert_eq!(body.session, *session.id());
+        links.push(body.previous_run);
+    }
+    assert_eq!(links, [None, Some((one.run, heads[0].head.hash))]);
 }
 
 // RES-17

@@ -3,7 +3,7 @@
 //! The export holds stored bytes and nothing that is derived from them but the manifest. It never overwrites a file.
 #![expect(clippy::disallowed_methods, reason = "an export is written into a folder that the user names")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,23 +45,19 @@ pub async fn export_run(store: &dyn Store, run: &RunId) -> Result<Export, StoreE
     let row = store.runs(None).await?.into_iter().find(|row| row.id == *run);
     let row = row.ok_or_else(|| StoreError::Missing { what: format!("run {run}") })?;
     let records = store.records(run).await?;
-    let mut named_artifacts = BTreeMap::new();
+    let mut named_artifacts = BTreeSet::new();
     let mut named_blobs = BTreeSet::new();
     for record in &records {
         let payload = record.payload.as_deref().map(|bytes| Payload::read(&record.kind, bytes));
         let Some(Ok(payload)) = payload else { continue };
         named_blobs.extend(payload.blobs());
         if let Payload::ToolCallCompleted(body) = &payload {
-            named_artifacts
-                .extend(body.artifacts.iter().map(|(id, version, digest)| ((id.clone(), *version), *digest)));
+            named_artifacts.extend(body.artifacts.iter().map(|made| (made.id.clone(), made.version)));
         }
     }
-    let taken = Digest::of(b"");
-    let artifacts = store.artifacts(&row.session).await?.into_iter().filter(|artifact| {
-        let named = named_artifacts.get(&(artifact.id.clone(), artifact.version));
-        // A version that was taken away by another run's redaction reads as empty.
-        named.is_some_and(|digest| !artifact.content.is_empty() || *digest == taken)
-    });
+    // What was taken away is named no more: the payload that made it went with it.
+    let mut artifacts = store.artifacts(&row.session).await?;
+    artifacts.retain(|artifact| named_artifacts.contains(&(artifact.id.clone(), artifact.version)));
     let mut blobs = Vec::new();
     for digest in named_blobs {
         blobs.extend(store.blob(&digest).await?.map(|bytes| (digest, bytes)));
@@ -72,7 +68,7 @@ pub async fn export_run(store: &dyn Store, run: &RunId) -> Result<Export, StoreE
         head: row.head,
         lines: records.iter().map(|record| canonical::to_string(&record.export_line())).collect(),
         files: store.files(run).await?.into_iter().filter(|file| file.bytes.is_some()).collect(),
-        artifacts: artifacts.collect(),
+        artifacts,
         blobs,
     })
 }
@@ -80,17 +76,9 @@ pub async fn export_run(store: &dyn Store, run: &RunId) -> Result<Export, StoreE
 impl Export {
     /// The manifest.
     pub fn manifest(&self) -> serde_json::Value {
-        let artifacts: Vec<_> = self
-            .artifacts
-            .iter()
-            .map(|artifact| {
-                json!({"id": artifact.id, "version": artifact.version, "content_type": artifact.content_type,
-                       "title": artifact.title, "source": artifact.source})
-            })
-            .collect();
         json!({
             "format": EXPORT_FORMAT, "haft": env!("CARGO_PKG_VERSION"), "session": self.session, "run": self.run,
-            "head": self.head, "artifacts": artifacts,
+            "head": self.head,
         })
     }
 
@@ -111,8 +99,11 @@ impl Export {
         }
         for artifact in &self.artifacts {
             check_id(&artifact.id).map_err(|_| strange_name(&artifact.id))?;
-            let path = Path::new("artifacts").join(format!("{}@{}", artifact.id, artifact.version));
-            put(folder, &path, artifact.content.as_bytes())?;
+            let name = format!("{}@{}", artifact.id, artifact.version);
+            let bytes = artifact
+                .to_bytes()
+                .map_err(|error| StoreError::Damaged { what: format!("artifact {name}: {error}") })?;
+            put(folder, &Path::new("artifacts").join(format!("{name}.json")), &bytes)?;
         }
         for (digest, bytes) in &self.blobs {
             put(folder, &Path::new("blobs").join(digest.to_string()), bytes)?;

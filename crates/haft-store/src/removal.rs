@@ -27,24 +27,11 @@ pub(crate) struct Belongings {
     pub(crate) blobs: Vec<Digest>,
 }
 
-impl Belongings {
-    /// How a `payload_redacted` record lists them: paths of files, and `artifact:ID@VERSION`.
-    pub(crate) fn entries(&self) -> Vec<String> {
-        let artifacts = self.artifacts.iter().map(|(id, version)| artifact_entry(id, *version));
-        self.files.iter().cloned().chain(artifacts).collect()
-    }
-}
-
-/// The entry of an artifact version in a `payload_redacted` record.
-pub(crate) fn artifact_entry(id: &str, version: u32) -> String {
-    format!("artifact:{id}@{version}")
-}
-
 /// What a readable payload speaks of.
 pub(crate) fn belongings(payload: &Payload) -> Belongings {
     let artifacts = match payload {
         Payload::ToolCallCompleted(body) => {
-            body.artifacts.iter().map(|(id, version, _)| (id.clone(), *version)).collect()
+            body.artifacts.iter().map(|made| (made.id.clone(), made.version)).collect()
         }
         _ => Vec::new(),
     };
@@ -76,7 +63,12 @@ pub(crate) fn redaction_batch(
     reason: &str,
     now: Timestamp,
 ) -> Result<Batch, StoreError> {
-    let body = PayloadRedacted { seq, files: belongings.entries(), reason: reason.to_owned() };
+    let body = PayloadRedacted {
+        seq,
+        files: belongings.files.clone(),
+        artifacts: belongings.artifacts.clone(),
+        reason: reason.to_owned(),
+    };
     batch_of(run, now, &Payload::PayloadRedacted(body))
 }
 

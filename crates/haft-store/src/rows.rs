@@ -1,8 +1,8 @@
-//! What both stores agree on about rows: their messages, and what is derived from them.
+//! What both stores agree on about rows: their messages, and what is read from batches.
 
 use haft_core::journal::Batch;
 use haft_core::ports::{StoreError, Timestamp};
-use haft_core::{ArtifactVersion, Digest, RunId};
+use haft_core::{ArtifactVersion, RunId};
 
 use crate::verify::Row;
 
@@ -35,20 +35,4 @@ pub(crate) fn touches_session(batch: &Batch) -> bool {
 /// A row that can be read, else the error that names it.
 pub(crate) fn readable<T>(run: &RunId, row: Row<T>) -> Result<T, StoreError> {
     row.map_err(|row| StoreError::Damaged { what: format!("run {run}, {}: {}", row.place, row.reason) })
-}
-
-/// The checksum of an artifact row. The chain covers the digest of the text alone; this tells of changes beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArtifactChecksum(pub(crate) Digest);
-
-impl ArtifactChecksum {
-    pub(crate) fn of(version: &ArtifactVersion) -> Self {
-        let content = Digest::of(version.content.as_bytes());
-        Self::over(&version.content_type, &version.title, &version.source, content)
-    }
-
-    pub(crate) fn over(content_type: &str, title: &str, source: &str, content: Digest) -> Self {
-        let fields = serde_json::json!([content_type, title, source, content]);
-        Self(haft_schema::canonical::digest(&fields))
-    }
 }

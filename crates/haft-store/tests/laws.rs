@@ -9,7 +9,7 @@ use haft_core::ports::{
 };
 use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SessionId, Timestamp};
 use haft_store::verify::{Auditable, Report, RunState, anchor, verify_run, verify_store};
-use haft_store::{MemoryStore, SqliteStore};
+use haft_store::{MemoryStore, SqliteStore, export_run};
 use support::{RunWriter, artifact, authorized, session, wait};
 
 trait Audited: Store + Auditable {}
@@ -44,6 +44,7 @@ on_both_stores! {
     only_private_kinds_can_be_redacted;
     a_session_is_deleted_and_its_chains_still_verify;
     a_shared_blob_stays_until_its_last_name_goes;
+    an_image_of_a_result_is_spoken_of_and_goes_with_it;
     a_run_without_an_end_is_open_unless_somebody_works_on_it;
     anchors_tell_of_what_was_there;
     records_in_an_impossible_order_are_findings;
@@ -269,7 +270,8 @@ async fn a_payload_is_taken_away_and_the_chain_still_verifies(store: &dyn Audite
         panic!("{:?}", records[8])
     };
     let result = format!("tool-results/{}.json", writer.call().file_stem());
-    assert_eq!((told.seq, told.files), (4, vec![result.clone(), "artifact:notes@1".into()]));
+    assert_eq!((told.seq, told.files), (4, vec![result.clone()]));
+    assert_eq!(told.artifacts, [("notes".to_owned(), 1)]);
     assert_eq!(told.reason, "asked by its owner");
     assert_eq!(store.file(&writer.run, &result).await.unwrap().unwrap().bytes, None);
     let emptied =
@@ -344,6 +346,22 @@ async fn a_shared_blob_stays_until_its_last_name_goes(store: &dyn Audited) {
     fitting(&verify_store(store, &[], Timestamp(6)).unwrap());
     store.redact(&two, &RunId::new("r_2"), 4, "x", Timestamp(7)).await.unwrap();
     assert_eq!(store.blob(&Digest::of(b"before")).await, Ok(None));
+    fitting(&verify_store(store, &[], Timestamp(7)).unwrap());
+}
+
+async fn an_image_of_a_result_is_spoken_of_and_goes_with_it(store: &dyn Audited) {
+    let lease = session(store, "s_1", 1).await;
+    let writer = RunWriter::new(store, &lease, "r_1", 5);
+    writer.append(writer.beginning(None)).await.unwrap();
+    writer.append(writer.intent()).await.unwrap();
+    let image = store.put_blob(b"\x89PNG").await.unwrap();
+    let mut last = writer.completion_showing(None, None, Some(image));
+    last.join(writer.end());
+    writer.append(last).await.unwrap();
+    fitting(&verify_store(store, &[], Timestamp(6)).unwrap());
+    assert_eq!(export_run(store, &writer.run).await.unwrap().blobs, [(image, b"\x89PNG".to_vec())]);
+    store.redact(&lease, &writer.run, 4, "x", Timestamp(7)).await.unwrap();
+    assert_eq!(store.blob(&image).await, Ok(None));
     fitting(&verify_store(store, &[], Timestamp(7)).unwrap());
 }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord};
 use haft_core::ports::{FinishReason, JournalRows as _, Store, StoreError};
-use haft_core::{Digest, RequestedCall, RunId, Timestamp};
+use haft_core::{ArtifactVersion, Digest, RequestedCall, RunId, Timestamp};
 use haft_store::{MemoryStore, SqliteStore, export_run};
 use serde_json::json;
 use support::{RunWriter, artifact, session, wait};
@@ -42,7 +42,7 @@ async fn write(store: &dyn Store, run: &str, folder: &Path) -> String {
     format!("ok {run} {} records head {}", export.head.next, export.head.hash)
 }
 
-/// A run with everything: awkward numbers and texts, a call, an artifact, a blob.
+/// A run with everything: awkward numbers and texts, a call, an artifact, the before-image of a file, an image.
 async fn rich_run(store: &dyn Store, now: u64) {
     let lease = session(store, "s_1", now).await;
     let writer = RunWriter::new(store, &lease, "r_1", 5);
@@ -87,7 +87,9 @@ async fn rich_run(store: &dyn Store, now: u64) {
     batch.join(writer.intent());
     writer.append(batch).await.unwrap();
     let before = store.put_blob(b"before\0").await.unwrap();
-    let mut last = writer.completion(Some(artifact("notes", 1)), Some(before));
+    let image = store.put_blob(b"\x89PNG").await.unwrap();
+    let made = ArtifactVersion { title: "“Notes”\t\u{7f}😀\\".into(), ..artifact("notes", 1) };
+    let mut last = writer.completion_showing(Some(made), Some(before), Some(image));
     last.join(writer.end());
     writer.append(last).await.unwrap();
 }
@@ -112,10 +114,20 @@ fn second_reader_agrees_on_real_exports() {
             }
             let expected = write(store, "r_1", &folder("redacted")).await;
             assert_eq!(second_reader(&folder("redacted")), Some((true, expected)));
+            fs::create_dir_all(folder("redacted/artifacts")).unwrap();
+            fs::copy(folder("whole/artifacts/notes@1.json"), folder("redacted/artifacts/notes@1.json"))
+                .unwrap();
+            let back =
+                "does not fit: artifact notes@1.json: a record says that it was taken away, and it is there";
+            assert_eq!(second_reader(&folder("redacted")), Some((false, back.into())));
             store.delete_session(&lease, Timestamp(7)).await.unwrap();
             let expected = write(store, "r_1", &folder("deleted")).await;
             assert_eq!(second_reader(&folder("deleted")), Some((true, expected)));
-            assert!(!folder("deleted/files").exists() && !folder("deleted/blobs").exists());
+            assert!(
+                !folder("deleted/files").exists()
+                    && !folder("deleted/artifacts").exists()
+                    && !folder("deleted/blobs").exists()
+            );
         });
     }
 }
@@ -137,7 +149,8 @@ fn line(text: &str, number: usize) -> String {
 #[test]
 fn second_reader_names_what_was_touched() {
     let store = MemoryStore::new();
-    let digest = Digest::of(b"before\0");
+    let (digest, image) = (Digest::of(b"before\0"), Digest::of(b"\x89PNG"));
+    let notes = "artifacts/notes@1.json";
     let stem = haft_core::CallId::new("c_i_r_1_1_1").file_stem();
     let journal = |change: &'static dyn Fn(&str) -> String| -> Damage {
         Box::new(move |folder: &Path| edit(&folder.join("journal.jsonl"), |text| change(&text)))
@@ -201,13 +214,20 @@ fn second_reader_names_what_was_touched() {
             format!("file tool-args/{stem}.json: it is missing"),
         ),
         (add("files/more"), "file more: no record speaks of it".into()),
-        (in_file("artifacts/notes@1".into(), "secret", "Secret"), "artifact notes@1: it was changed".into()),
-        (remove("artifacts/notes@1".into()), "artifact notes@1: it is missing".into()),
-        (add("artifacts/x@1"), "artifact x@1: no record speaks of it".into()),
+        (in_file(notes.into(), "secret", "Secret"), "artifact notes@1: it was changed".into()),
+        (in_file(notes.into(), "Notes", "Nodes"), "artifact notes@1: it was changed".into()),
+        (in_file(notes.into(), "text/markdown", "text/plain"), "artifact notes@1: it was changed".into()),
+        (in_file(notes.into(), "model", "tool"), "artifact notes@1: it was changed".into()),
+        (remove(notes.into()), "artifact notes@1: it is missing".into()),
+        (add("artifacts/x@1.json"), "artifact x@1.json: no record speaks of it".into()),
         (in_file(format!("blobs/{digest}"), "before", "Before"), format!("blob {digest}: it was changed")),
         (
             remove(format!("blobs/{digest}")),
             format!("blob {digest}: it is missing, and record 5 (tool_call_completed) names it"),
+        ),
+        (
+            remove(format!("blobs/{image}")),
+            format!("blob {image}: it is missing, and record 5 (tool_call_completed) names it"),
         ),
         (add("blobs/x"), "blob x: no record speaks of it".into()),
     ];

@@ -7,6 +7,7 @@ use haft_schema::{Digest, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::artifact::ArtifactVersion;
 use crate::call::RequestedCall;
 use crate::consent::{Closing, Question};
 use crate::error::ErrorCode;
@@ -24,6 +25,43 @@ pub struct FileRef {
     pub sha256: Digest,
     /// Its length in bytes.
     pub bytes: u64,
+}
+
+/// An artifact version that a record speaks of, committed with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactRef {
+    /// The artifact's id.
+    pub id: String,
+    /// The version.
+    pub version: u32,
+    /// SHA-256 of the canonical JSON of the whole version: its title, type and source as well as its text.
+    pub sha256: Digest,
+}
+
+impl ArtifactRef {
+    /// What a record says of `version`.
+    ///
+    /// ```
+    /// use haft_core::ArtifactVersion;
+    /// use haft_core::journal::ArtifactRef;
+    /// let mut version = ArtifactVersion {
+    ///     id: "plan".into(), version: 2, content_type: "text/markdown".into(), title: "Plan".into(),
+    ///     source: "model".into(), content: "one\n".into(),
+    /// };
+    /// let before = ArtifactRef::of(&version)?;
+    /// version.title.push('.');
+    /// let after = ArtifactRef::of(&version)?;
+    /// assert_eq!((&before.id, before.version), (&after.id, after.version));
+    /// assert_ne!(before.sha256, after.sha256);
+    /// # Ok::<(), haft_core::journal::PayloadError>(())
+    /// ```
+    pub fn of(version: &ArtifactVersion) -> Result<Self, PayloadError> {
+        let sha256 = version.digest().map_err(|error| PayloadError {
+            kind: "tool_call_completed".to_owned(),
+            reason: format!("artifact {}@{}: {error}", version.id, version.version),
+        })?;
+        Ok(Self { id: version.id.clone(), version: version.version, sha256 })
+    }
 }
 
 /// How a run ended.
@@ -141,12 +179,23 @@ impl Payload {
 
     /// Digests of the blobs that the record speaks of.
     pub fn blobs(&self) -> Vec<Digest> {
-        let changes: &[FileChange] = match self {
-            Self::ToolCallCompleted(body) => &body.files,
-            Self::ToolCallFailed(body) => &body.files,
-            _ => return Vec::new(),
+        let (changes, shown): (&[FileChange], &[Digest]) = match self {
+            Self::ToolCallCompleted(body) => (&body.files, &body.blobs),
+            Self::ToolCallFailed(body) => (&body.files, &[]),
+            Self::RunStarted(_)
+            | Self::ContextAssembled(_)
+            | Self::ModelRequestCreated(_)
+            | Self::ModelTurnCompleted(_)
+            | Self::ModelRequestFailed(_)
+            | Self::ToolCallRequested(_)
+            | Self::ConsentOpened(_)
+            | Self::ConsentClosed(_)
+            | Self::ToolCallStarted(_)
+            | Self::RunEnded(_)
+            | Self::PayloadRedacted(_)
+            | Self::SessionDeleted(_) => return Vec::new(),
         };
-        changes.iter().filter_map(|change| change.before).collect()
+        changes.iter().filter_map(|change| change.before).chain(shown.iter().copied()).collect()
     }
 
     /// The call that the record speaks of.
@@ -187,15 +236,18 @@ pub struct RunStarted {
     pub project: Option<ProjectId>,
     /// What the person wrote; none for single calls.
     pub prompt: Option<String>,
-    /// The session's run before this one, with its last hash: so that a run that is gone is missed.
-    pub previous_run: Option<(RunId, Digest)>,
     /// The version of Haft that wrote it.
     pub haft: String,
 }
 
-/// An invocation's context is put together.
+/// An invocation's context is put together. It holds no text of people, models or tools and is never redacted: what ties the run to
+/// its session stands here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextAssembled {
+    /// The session, as in [`RunStarted`], which can be redacted.
+    pub session: SessionId,
+    /// The session's run before this one, with its last hash: so that a run that is gone is missed.
+    pub previous_run: Option<(RunId, Digest)>,
     /// The invocation; also the snapshot's id (SNP-09).
     pub invocation: InvocationId,
     /// The snapshot's file (SNP-07).
@@ -315,10 +367,13 @@ pub struct ToolCallCompleted {
     pub result_file: FileRef,
     /// How long it ran, in milliseconds.
     pub duration_ms: u64,
-    /// Artifact versions made: id, version, SHA-256 of the content.
-    pub artifacts: Vec<(String, u32, Digest)>,
+    /// Artifact versions made.
+    pub artifacts: Vec<ArtifactRef>,
     /// Files changed outside the store.
     pub files: Vec<FileChange>,
+    /// Blobs that the result shows: its images.
+    #[serde(default)]
+    pub blobs: Vec<Digest>,
     /// Where the model saw a preview: the artifact that holds the whole.
     pub spilled_to: Option<String>,
 }
@@ -372,8 +427,10 @@ pub struct RunEnded {
 pub struct PayloadRedacted {
     /// The record whose payload is gone.
     pub seq: u64,
-    /// Files that went with it.
+    /// Paths of the files of the run workspace that went with it.
     pub files: Vec<String>,
+    /// Id and version of the artifact versions that went with it; their digests would tell of what they were.
+    pub artifacts: Vec<(String, u32)>,
     /// Why.
     pub reason: String,
 }
@@ -383,4 +440,25 @@ pub struct PayloadRedacted {
 pub struct SessionDeleted {
     /// The session.
     pub session: SessionId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_completed_call_names_its_images_and_the_contents_before() {
+        let (before, image) = (Digest::of(b"before"), Digest::of(b"image"));
+        let mut body = serde_json::json!({
+            "call_id": "c", "tool_id": "builtin:x", "alias": "x", "duration_ms": 1, "artifacts": [],
+            "result_file": {"path": "r.json", "sha256": image, "bytes": 1},
+            "files": [{"root": "host", "path": "a", "before": before, "after": null}], "spilled_to": null,
+        });
+        let blobs =
+            |body: &Value| Payload::read("tool_call_completed", body.to_string().as_bytes()).unwrap().blobs();
+        // Without the field there are no images.
+        assert_eq!(blobs(&body), [before]);
+        body["blobs"] = serde_json::json!([image]);
+        assert_eq!(blobs(&body), [before, image]);
+    }
 }

@@ -23,8 +23,8 @@ use haft_core::ports::{
 };
 use haft_core::result::Change;
 use haft_core::{
-    ArtifactVersion, Effect, ErrorCode, Payload, Profile, RequestedCall, RunId, Services, ToolDeclaration,
-    ToolError, ToolFacts, ToolId, ToolOutput, ToolRegistry,
+    ArtifactVersion, ContentPart, Digest, Effect, ErrorCode, Payload, Profile, RequestedCall, RunId,
+    Services, ToolDeclaration, ToolError, ToolFacts, ToolId, ToolOutput, ToolRegistry,
 };
 use haft_engine::{Engine, EngineParts, EventSink, Session, SessionChoice};
 use haft_store::MemoryStore;
@@ -65,6 +65,7 @@ enum Kind {
     Panics,
     System,
     Artifact,
+    Image,
     StagesAndFails,
     Endless,
 }
@@ -127,6 +128,13 @@ impl Tool for TestTool {
                         .with_metadata("artifact_snapshot", one.snapshot())
                         .with_change(Change::Artifact(one)))
                 }
+                Kind::Image => {
+                    let (blob, media_type) = (Digest::of(b"image"), "image/png".into());
+                    let image = ContentPart::Image { blob, media_type, description: "a door".into() };
+                    let mut output = ToolOutput::of_text("é".repeat(60_000));
+                    output.content.push(image);
+                    Ok(output)
+                }
                 Kind::StagesAndFails => {
                     artifacts().stage(version("lost".into()))?;
                     Err(ToolError::failed("no"))
@@ -168,7 +176,7 @@ impl World {
         let log = Log::default();
         let mut registry = ToolRegistry::default();
         let mut allow = Vec::new();
-        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 14] = [
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 15] = [
             ("echo", Kind::Echo, |_| {}),
             ("yielding", Kind::Yielding, |_| {}),
             ("asks", Kind::Echo, |facts| facts.permission = Permission::Ask),
@@ -181,6 +189,7 @@ impl World {
             ("panics", Kind::Panics, |_| {}),
             ("system", Kind::System, |_| {}),
             ("note", Kind::Artifact, |facts| facts.effect = Effect::Write),
+            ("image", Kind::Image, |_| {}),
             ("stages", Kind::StagesAndFails, |_| {}),
             ("project", Kind::Echo, |facts| {
                 facts.injections =

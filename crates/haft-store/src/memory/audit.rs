@@ -5,8 +5,10 @@ use std::sync::MutexGuard;
 use haft_core::ports::{StoreError, Timestamp};
 use haft_core::{Digest, RunId};
 
-use super::{MemoryStore, State};
-use crate::verify::{ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState};
+use super::{MemoryStore, State, StoredArtifact};
+use crate::verify::{
+    ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState, UnreadableRow,
+};
 
 impl Auditable for MemoryStore {
     fn audit(&self) -> Result<Box<dyn AuditSource + '_>, StoreError> {
@@ -55,14 +57,18 @@ impl AuditSource for Locked<'_> {
             return Ok(Vec::new());
         };
         let stored = state.artifacts.get(session).into_iter().flat_map(std::collections::BTreeMap::values);
-        let rows = stored.filter(|artifact| artifact.run == *run).map(|artifact| ArtifactRow {
-            session: session.clone(),
-            id: artifact.version.id.clone(),
-            version: artifact.version.version,
-            content: (!artifact.is_taken).then(|| Digest::of(artifact.version.content.as_bytes())),
-            checksum_fits: true,
-        });
-        Ok(rows.map(Ok).collect())
+        let rows = stored.filter(|artifact| artifact.run == *run).map(
+            |StoredArtifact { version, is_taken, .. }| {
+                let digest =
+                    (!is_taken).then(|| version.digest()).transpose().map_err(|error| UnreadableRow {
+                        place: format!("artifact {}@{}", version.id, version.version),
+                        reason: error.to_string(),
+                    })?;
+                let (session, id) = (session.clone(), version.id.clone());
+                Ok(ArtifactRow { session, id, version: version.version, digest })
+            },
+        );
+        Ok(rows.collect())
     }
 
     fn session_states(&self, now: Timestamp) -> Result<Vec<Row<SessionState>>, StoreError> {

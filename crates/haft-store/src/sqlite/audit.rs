@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use haft_core::ports::{StoreError, Timestamp};
-use haft_core::{Digest, RunId, SealedRecord, SessionId};
+use haft_core::{ArtifactVersion, Digest, RunId, SealedRecord, SessionId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row as SqlRow};
 
 use super::schema::open_reader;
 use super::{SqliteStore, on, stored_time};
 use crate::blobs::BlobFolder;
-use crate::rows::ArtifactChecksum;
 use crate::verify::{
     ArtifactRow, AuditSource, Auditable, FileRow, RecordRow, Row, SessionState, UnreadableRow,
 };
@@ -78,26 +77,27 @@ impl AuditSource for Snapshot<'_> {
 
     fn artifact_rows(&self, run: &RunId) -> Result<Vec<Row<ArtifactRow>>, StoreError> {
         self.rows(
-            "SELECT session, id, version, content_type, title, source, content, checksum FROM artifacts
+            "SELECT session, id, version, content_type, title, source, content FROM artifacts
              WHERE run = ?1 ORDER BY id, version",
             Some(run.as_str()),
             |row| {
                 let named = || Ok((text(row, 1, "id")?, number(row, 2, "version")?));
                 let (id, version) = named().map_err(|reason| unreadable("an artifact", reason))?;
                 let read = || {
-                    let content = blob(row, 6)?.map(|bytes| Digest::of(&bytes));
-                    let checksum = optional(row, 7, |row, column| digest(row, column, "checksum"))?;
-                    let (kind, title, source) =
-                        (text(row, 3, "content_type")?, text(row, 4, "title")?, text(row, 5, "source")?);
-                    let fitting =
-                        content.map(|content| ArtifactChecksum::over(&kind, &title, &source, content).0);
-                    Ok(ArtifactRow {
-                        session: SessionId::new(text(row, 0, "session")?),
+                    let session = SessionId::new(text(row, 0, "session")?);
+                    let content = optional(row, 6, |row, column| text(row, column, "content"))?;
+                    let is_taken = content.is_none();
+                    let whole = ArtifactVersion {
                         id: id.clone(),
                         version: u32::try_from(version).map_err(|_| format!("version: {version}"))?,
-                        content,
-                        checksum_fits: checksum == fitting,
-                    })
+                        content_type: text(row, 3, "content_type")?,
+                        title: text(row, 4, "title")?,
+                        source: text(row, 5, "source")?,
+                        content: content.unwrap_or_default(),
+                    };
+                    let digest = (!is_taken).then(|| whole.digest()).transpose();
+                    let digest = digest.map_err(|error| error.to_string())?;
+                    Ok(ArtifactRow { session, id: whole.id, version: whole.version, digest })
                 };
                 read().map_err(|reason| unreadable(format!("artifact {id}@{version}"), reason))
             },

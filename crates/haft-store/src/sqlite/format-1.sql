@@ -57,8 +57,6 @@ CREATE TABLE artifacts (
     source TEXT NOT NULL,
     -- null if it was taken away
     content TEXT,
-    -- over type, title, source and the digest of the content
-    checksum BLOB,
     PRIMARY KEY (session, id, version)
 ) STRICT;
 CREATE INDEX artifacts_of_run ON artifacts (run);

@@ -13,9 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
 use super::sessions::{live_session, set_until, touch};
 use super::{SqliteStore, on, read_time, stored_time};
 use crate::lease;
-use crate::rows::{
-    ArtifactChecksum, exists_artifact, exists_file, foreign_run, latest, readable, touches_session,
-};
+use crate::rows::{exists_artifact, exists_file, foreign_run, latest, readable, touches_session};
 
 impl JournalRows for SqliteStore {
     fn append<'a>(&'a self, lease: &'a Lease, batch: Batch) -> BoxFuture<'a, Result<Committed, StoreError>> {
@@ -209,11 +207,10 @@ fn insert_artifact(
     run: &RunId,
     version: &ArtifactVersion,
 ) -> rusqlite::Result<usize> {
-    let checksum = ArtifactChecksum::of(version);
     connection
         .prepare_cached(
-            "INSERT INTO artifacts (session, id, version, run, content_type, title, source, content, checksum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+            "INSERT INTO artifacts (session, id, version, run, content_type, title, source, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             session.as_str(),
@@ -224,7 +221,6 @@ fn insert_artifact(
             version.title,
             version.source,
             version.content,
-            checksum.0.as_bytes(),
         ])
 }
 

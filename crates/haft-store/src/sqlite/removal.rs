@@ -87,7 +87,7 @@ fn redact(
         for (id, version) in &belongings.artifacts {
             connection
                 .prepare_cached(
-                    "UPDATE artifacts SET content = NULL, title = ?4, checksum = NULL
+                    "UPDATE artifacts SET content = NULL, title = ?4
                      WHERE session = ?1 AND id = ?2 AND version = ?3",
                 )?
                 .execute(params![lease.session.as_str(), id, version, TAKEN_TITLE])?;
@@ -133,9 +133,7 @@ fn delete(
     }
     let finish = || -> rusqlite::Result<BTreeSet<Digest>> {
         connection
-            .prepare_cached(
-                "UPDATE artifacts SET content = NULL, title = ?2, checksum = NULL WHERE session = ?1",
-            )?
+            .prepare_cached("UPDATE artifacts SET content = NULL, title = ?2 WHERE session = ?1")?
             .execute([session, TAKEN_TITLE])?;
         release(connection, lease)?;
         touch(connection, &lease.session, now)?;

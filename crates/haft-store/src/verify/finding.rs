@@ -71,7 +71,7 @@ pub enum Fault {
     UnknownFormat(u32),
     /// It cannot be read.
     Unreadable(String),
-    /// It names another session than the run's first record.
+    /// It names another session than the run's records.
     ForeignSession(SessionId),
     /// It was taken away, and no later record says so.
     GoneUndeclared,
@@ -150,7 +150,7 @@ impl fmt::Display for Fault {
             }
             Self::Unreadable(reason) => write!(f, "it cannot be read: {reason}"),
             Self::ForeignSession(session) => {
-                write!(f, "its row names the session {session}, the run's first record another")
+                write!(f, "its row names the session {session}, the run's records another")
             }
             Self::GoneUndeclared => {
                 f.write_str("its content is gone, and no later record says that it was taken away")

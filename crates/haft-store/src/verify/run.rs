@@ -9,7 +9,6 @@ use haft_core::{CallId, Digest, Payload, RunId, SealedRecord, SessionId};
 use super::finding::{Fault, Finding, Place};
 use super::source::{AuditSource, RecordRow};
 use super::{Anchor, Blobs, RunReport, RunState, Sessions, unreadable};
-use crate::removal::artifact_entry;
 
 /// Checks a run from its rows alone.
 pub(super) fn check(
@@ -70,23 +69,27 @@ pub(super) fn check(
 }
 
 /// What later records say was taken away.
+#[derive(Default)]
 struct Removals {
     /// Redacted record to the record that says so.
     payloads: HashMap<u64, u64>,
-    /// Files and artifact versions, as `payload_redacted` lists them.
-    entries: HashSet<String>,
+    /// Paths of files.
+    files: HashSet<String>,
+    /// Artifact versions.
+    artifacts: HashSet<(String, u32)>,
     /// The record that says that everything before it is gone.
     deleted_at: Option<u64>,
 }
 
 impl Removals {
     fn read(payloads: &[(u64, Payload)]) -> Self {
-        let mut removals = Self { payloads: HashMap::new(), entries: HashSet::new(), deleted_at: None };
+        let mut removals = Self::default();
         for (seq, payload) in payloads {
             match payload {
                 Payload::PayloadRedacted(body) if body.seq < *seq => {
                     removals.payloads.insert(body.seq, *seq);
-                    removals.entries.extend(body.files.iter().cloned());
+                    removals.files.extend(body.files.iter().cloned());
+                    removals.artifacts.extend(body.artifacts.iter().cloned());
                 }
                 Payload::SessionDeleted(_) => removals.deleted_at = Some(*seq),
                 _ => {}
@@ -99,8 +102,12 @@ impl Removals {
         self.payloads.contains_key(&seq) || self.deleted_at.is_some_and(|deleted| seq < deleted)
     }
 
-    fn covers_entry(&self, entry: &str) -> bool {
-        self.deleted_at.is_some() || self.entries.contains(entry)
+    fn covers_file(&self, path: &str) -> bool {
+        self.deleted_at.is_some() || self.files.contains(path)
+    }
+
+    fn covers_artifact(&self, version: &(String, u32)) -> bool {
+        self.deleted_at.is_some() || self.artifacts.contains(version)
     }
 }
 
@@ -118,8 +125,7 @@ impl<'a> Spoken<'a> {
         for (_, payload) in payloads {
             spoken.files.extend(payload.files().into_iter().map(|file| (file.path.as_str(), file)));
             if let Payload::ToolCallCompleted(body) = payload {
-                let made =
-                    body.artifacts.iter().map(|(id, version, digest)| ((id.clone(), *version), *digest));
+                let made = body.artifacts.iter().map(|made| ((made.id.clone(), made.version), made.sha256));
                 spoken.artifacts.extend(made);
             }
             spoken.blobs.extend(payload.blobs());
@@ -239,10 +245,11 @@ impl RunCheck<'_> {
         }
     }
 
-    /// The session: what `run_started` says, else what the first row says; every row must name it.
+    /// The session: what the records say, else what the first row says; every row must name it.
     fn session(&mut self, rows: &[RecordRow], payloads: &[(u64, Payload)]) -> Option<SessionId> {
         let recorded = payloads.iter().find_map(|(_, payload)| match payload {
             Payload::RunStarted(body) => Some(body.session.clone()),
+            Payload::ContextAssembled(body) => Some(body.session.clone()),
             Payload::SessionDeleted(body) => Some(body.session.clone()),
             _ => None,
         });
@@ -270,7 +277,7 @@ impl RunCheck<'_> {
             };
             let place = || Place::File(row.path.clone());
             let reference = missing.remove(row.path.as_str());
-            let removed = removals.covers_entry(&row.path);
+            let removed = removals.covers_file(&row.path);
             match (&row.bytes, reference) {
                 (None, _) if removed => {}
                 (None, _) => self.add(place(), Fault::GoneUndeclared),
@@ -312,15 +319,16 @@ impl RunCheck<'_> {
             if session.is_some_and(|session| *session != row.session) {
                 self.add(place(), Fault::ForeignSession(row.session.clone()));
             }
-            let recorded = missing.remove(&(row.id.clone(), row.version));
-            let removed = removals.covers_entry(&artifact_entry(&row.id, row.version));
-            match (row.content, recorded) {
+            let version = (row.id.clone(), row.version);
+            let recorded = missing.remove(&version);
+            let removed = removals.covers_artifact(&version);
+            match (row.digest, recorded) {
                 (None, _) if removed => {}
                 (None, _) => self.add(place(), Fault::GoneUndeclared),
                 (Some(_), _) if removed => self.add(place(), Fault::StillThere),
                 (Some(_), None) => self.add(place(), Fault::Unspoken),
-                (Some(content), Some(recorded)) => {
-                    if content != recorded || !row.checksum_fits {
+                (Some(stored), Some(recorded)) => {
+                    if stored != recorded {
                         self.add(place(), Fault::Changed);
                     }
                 }
@@ -332,7 +340,7 @@ impl RunCheck<'_> {
         Ok(())
     }
 
-    /// The run before this one must be there with the hash that `run_started` names, so that a run that is gone is missed.
+    /// The run before this one must be there with the hash that `context_assembled` names, so that a run that is gone is missed.
     fn predecessor(
         &mut self,
         source: &dyn AuditSource,
@@ -340,7 +348,7 @@ impl RunCheck<'_> {
         payloads: &[(u64, Payload)],
     ) -> Result<(), StoreError> {
         let named = payloads.iter().find_map(|(seq, payload)| match payload {
-            Payload::RunStarted(body) => body.previous_run.as_ref().map(|previous| (*seq, previous)),
+            Payload::ContextAssembled(body) => body.previous_run.as_ref().map(|previous| (*seq, previous)),
             _ => None,
         });
         let Some((seq, (previous, hash))) = named else { return Ok(()) };
@@ -348,7 +356,7 @@ impl RunCheck<'_> {
         let holds =
             rows.iter().flatten().any(|row| row.record.hash == *hash && Some(&row.session) == session);
         if !holds {
-            let place = Place::Record { seq, kind: "run_started".to_owned() };
+            let place = Place::Record { seq, kind: "context_assembled".to_owned() };
             self.add(place, Fault::LostPredecessor(previous.clone()));
         }
         Ok(())

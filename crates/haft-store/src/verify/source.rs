@@ -20,7 +20,7 @@ pub struct UnreadableRow {
 /// A row of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordRow {
-    /// The session that the row names; the chain does not cover it, the run's first record does.
+    /// The session that the row names; the chain does not cover it, the run's first records do.
     pub session: SessionId,
     /// The record.
     pub record: SealedRecord,
@@ -37,7 +37,7 @@ pub struct FileRow {
     pub digest: Option<Digest>,
 }
 
-/// A row of an artifact version, without its text.
+/// A row of an artifact version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactRow {
     /// The session that the row names.
@@ -46,10 +46,8 @@ pub struct ArtifactRow {
     pub id: String,
     /// The version.
     pub version: u32,
-    /// Digest of the text; none if it was taken away.
-    pub content: Option<Digest>,
-    /// The row's own checksum fits its type, title, source and text. The chain covers the text alone.
-    pub checksum_fits: bool,
+    /// Digest of the whole version as the row holds it; none if it was taken away.
+    pub digest: Option<Digest>,
 }
 
 /// A session as verification sees it.

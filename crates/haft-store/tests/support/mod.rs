@@ -6,8 +6,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use haft_core::journal::{
-    Batch, Committed, ContextAssembled, ModelRequestFailed, Payload, RunEnded, RunStarted, RunStatus,
-    ToolCallCompleted, ToolCallFailed, ToolCallRequested,
+    ArtifactRef, Batch, Committed, ContextAssembled, ModelRequestFailed, Payload, RunEnded, RunStarted,
+    RunStatus, ToolCallCompleted, ToolCallFailed, ToolCallRequested,
 };
 use haft_core::path::{InjectedValues, Resolution, Standing};
 use haft_core::ports::{Lease, NewSession, Store, StoreError, Tool, ToolContext};
@@ -121,12 +121,13 @@ impl<'a> RunWriter<'a> {
             model: None,
             project: None,
             prompt: Some(format!("the secret prompt of {}", self.run)),
-            previous_run,
             haft: "0.1.0".into(),
         });
         batch.record(self.now(), &started).unwrap();
         let path = format!("input/invocations/{}/tool_snapshot.json", self.invocation);
         let assembled = Payload::ContextAssembled(ContextAssembled {
+            session: self.lease.session.clone(),
+            previous_run,
             invocation: self.invocation.clone(),
             snapshot_file: batch.file(path, b"{\"tools\":[]}".to_vec()),
             tools: vec![("test_note".into(), tool_id())],
@@ -161,14 +162,23 @@ impl<'a> RunWriter<'a> {
 
     /// `tool_call_completed`, with a result, an artifact and the before-image of a file.
     pub fn completion(&self, artifact: Option<ArtifactVersion>, before: Option<Digest>) -> Batch {
+        self.completion_showing(artifact, before, None)
+    }
+
+    /// The same, with an image in the result.
+    pub fn completion_showing(
+        &self,
+        artifact: Option<ArtifactVersion>,
+        before: Option<Digest>,
+        image: Option<Digest>,
+    ) -> Batch {
         let mut batch = self.batch();
         let call_id = self.call();
         let result_file = batch.file(
             format!("tool-results/{}.json", call_id.file_stem()),
             b"{\"content\":\"secret result\"}".to_vec(),
         );
-        let artifacts =
-            artifact.iter().map(|a| (a.id.clone(), a.version, Digest::of(a.content.as_bytes()))).collect();
+        let artifacts = artifact.iter().map(|made| ArtifactRef::of(made).unwrap()).collect();
         let completed = Payload::ToolCallCompleted(ToolCallCompleted {
             call_id,
             tool_id: tool_id(),
@@ -177,6 +187,7 @@ impl<'a> RunWriter<'a> {
             duration_ms: 3,
             artifacts,
             files: vec![FileChange { root: "host".into(), path: "a/ü.txt".into(), before, after: None }],
+            blobs: image.into_iter().collect(),
             spilled_to: None,
         });
         batch.record(self.now(), &completed).unwrap();
