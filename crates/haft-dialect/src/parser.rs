@@ -106,7 +106,7 @@ impl Parser {
             return;
         }
         let source = Source::new(&self.buffer, false);
-        let mut output = Sending { collected: &mut self.collected, text: &self.buffer, sink };
+        let mut output = Sending { collected: &mut self.collected, text: &self.buffer, sent_to: 0, sink };
         self.holding = self.message.advance(source, &self.names, &mut output).is_err();
         if self.holding {
             self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at() + TRY_COST);
@@ -153,14 +153,18 @@ impl Parser {
     pub fn finish_with(mut self, reason: FinishReason, sink: &mut dyn FnMut(Event<'_>)) -> Parsed {
         let reason = if self.overflowed { FinishReason::Length } else { reason };
         let whole = self.buffer.len();
-        let effective = effective_end(&self.buffer);
-        let end = effective.max(self.message.at());
+        let end = effective_end(&self.buffer);
+        let text = self.buffer.get(..end).unwrap_or_default();
+        let sent_to = self.message.at();
+        if end < whole {
+            // Marks of the end were looked at as text. Nothing that was decided by them counts.
+            self.message = Message::new();
+            self.collected = Collected::default();
+        }
         if self.holding || self.message.at() < end || self.message.needs_end() {
-            let text = self.buffer.get(..end).unwrap_or_default();
-            let source = Source::new(text, true);
-            let mut output = Sending { collected: &mut self.collected, text, sink };
+            let mut output = Sending { collected: &mut self.collected, text, sent_to, sink };
             // A complete source decides everything.
-            let decided = self.message.advance(source, &self.names, &mut output);
+            let decided = self.message.advance(Source::new(text, true), &self.names, &mut output);
             debug_assert!(decided.is_ok(), "a complete text must be decided");
         }
         if reason == FinishReason::Length {
@@ -174,7 +178,6 @@ impl Parser {
                 span: Span { start: whole, end: whole },
             }));
         }
-        self.collected.clip(effective);
         self.collected.into_parsed(self.dialect, self.buffer)
     }
 }
@@ -224,16 +227,6 @@ impl Collected {
             Err(malformed) => {
                 self.order.push(Attempt::Malformed(self.malformed.len()));
                 self.malformed.push(malformed);
-            }
-        }
-    }
-
-    /// Takes the marks of the end out of what was read before it was known that they are.
-    fn clip(&mut self, end: usize) {
-        for spans in [&mut self.text, &mut self.reasoning] {
-            spans.retain(|span| span.start < end);
-            if let Some(last) = spans.last_mut() {
-                last.end = last.end.min(end);
             }
         }
     }
@@ -311,6 +304,8 @@ fn extend(spans: &mut Vec<Span>, from: usize, to: usize) {
 struct Sending<'a> {
     collected: &'a mut Collected,
     text: &'a str,
+    /// What lies before was sent already.
+    sent_to: usize,
     sink: &'a mut dyn FnMut(Event<'_>),
 }
 
@@ -326,13 +321,17 @@ impl Output for Sending<'_> {
             self.collected.has_text = self.slice(from, to).contains(|character| !is_blank(character));
         }
         extend(&mut self.collected.text, from, to);
-        (self.sink)(Event::Text(self.text.get(from..to).unwrap_or_default()));
+        if to > self.sent_to {
+            (self.sink)(Event::Text(self.text.get(from.max(self.sent_to)..to).unwrap_or_default()));
+        }
     }
 
     fn reasoning(&mut self, from: usize, to: usize) {
         if to > from {
             extend(&mut self.collected.reasoning, from, to);
-            (self.sink)(Event::Reasoning(self.text.get(from..to).unwrap_or_default()));
+            if to > self.sent_to {
+                (self.sink)(Event::Reasoning(self.text.get(from.max(self.sent_to)..to).unwrap_or_default()));
+            }
         }
     }
 
@@ -351,8 +350,11 @@ impl Output for Sending<'_> {
             return false;
         }
         match &outcome {
-            Ok(call) => (self.sink)(Event::Call(call)),
-            Err(malformed) => (self.sink)(Event::Malformed(malformed)),
+            Ok(call) if call.span.start >= self.sent_to => (self.sink)(Event::Call(call)),
+            Err(malformed) if malformed.span.start >= self.sent_to => {
+                (self.sink)(Event::Malformed(malformed))
+            }
+            Ok(_) | Err(_) => {}
         }
         self.collected.push(outcome);
         true

@@ -205,8 +205,8 @@ proptest! {
         };
         characters(&text).for_each(|piece| parser.feed(piece, &mut sink));
         let parsed = parser.finish_with(FinishReason::Stop, &mut sink);
-        // An orphan end of reasoning takes back what was shown.
-        if !text.contains("</think") {
+        // An orphan end of reasoning takes back what was shown; marks of the end may.
+        if !["</think", "<|", "</s"].iter().any(|mark| text.contains(mark)) {
             prop_assert_eq!(attempts, parsed.order.len());
             prop_assert!(shown.contains(&parsed.text), "{:?} {:?}", shown, parsed.text);
         }
