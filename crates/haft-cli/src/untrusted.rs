@@ -3,7 +3,6 @@
 //! Line breaks and tabs stay. Nothing is cut: a question to a person is always shown whole.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 /// `text` with control, bidirectional and invisible characters written as `\u{…}`.
@@ -19,8 +18,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
             continue;
         }
         if is_hidden(character) {
-            // Writing to a String cannot fail.
-            let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
+            shown.push_str(&format!("\\u{{{:x}}}", u32::from(character)));
         } else {
             shown.push(character);
         }

@@ -31,7 +31,7 @@ pub(crate) struct Globals {
     /// Say yes in advance to a tool, or to a part of it: path:DIR, file:F, host:H, cmd:SHAPE
     #[arg(long, value_name = "TOOL[=SCOPE]", value_parser = Allow::parse)]
     pub(crate) allow: Vec<Allow>,
-    /// Say yes in advance to whatever would be asked
+    /// Say yes in advance to whatever would be asked, but not to what must be asked every time
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print JSON

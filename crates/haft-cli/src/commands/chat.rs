@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use haft_core::ports::Model;
-use haft_engine::{Session, SessionChoice};
+use haft_engine::{Session, SessionChoice, conversation};
 
 use crate::commands::run::tell_end;
 use crate::compose::{Chosen, Workplace};
@@ -39,6 +39,11 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
     let output = workplace.setup.output;
     let profile = &chosen.profile.name;
     output.note(&format!("model {name}, profile {profile}, session {}", session.id()));
+    let before = conversation(workplace.store.as_ref(), session.id()).await?.len();
+    if before > 0 {
+        let id = session.id();
+        output.note(&format!("{} so far; `haft sessions show {id}` shows them", counted(before, "message")));
+    }
     let mut lines = if interactive {
         output.note("Write a message and press Enter; /help tells more.");
         Lines::Terminal(Box::new(LineEditor::new()))

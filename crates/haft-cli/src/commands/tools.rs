@@ -1,7 +1,5 @@
 //! `haft tools`: what the profile's model would see. It opens no store, unless a session is named.
 
-use std::fmt::Write;
-
 use haft::system::SystemClock;
 use haft_core::facts::Effect;
 use haft_core::ports::{Clock, SessionRows};
@@ -114,22 +112,15 @@ fn as_json(tool: &BoundTool) -> Value {
 pub(crate) fn described(tool: &BoundTool) -> String {
     let binding = tool.binding();
     let facts = &tool.declaration().facts;
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "{} ({})\n\n{}\n", binding.alias, tool.id(), binding.descriptor.description);
+    let mut text = format!("{} ({})\n\n{}\n\n", binding.alias, tool.id(), binding.descriptor.description);
     let schema = &binding.descriptor.input_schema;
-    let mut properties = schema.properties().peekable();
-    if properties.peek().is_some() {
-        text.push_str("Arguments:\n");
-    } else {
-        text.push_str("It takes no arguments.\n");
-    }
     let required: Vec<&str> = schema.required().collect();
+    let mut properties = schema.properties().peekable();
+    text.push_str(if properties.peek().is_some() { "Arguments:\n" } else { "It takes no arguments.\n" });
     for property in properties {
         let need = if required.contains(&property.name) { "required" } else { "optional" };
-        let _ = write!(text, "  {}: {}, {need}", property.name, property.schema.type_name());
-        text.push_str(&details(property.schema));
-        text.push('\n');
+        let (name, kind) = (property.name, property.schema.type_name());
+        text.push_str(&format!("  {name}: {kind}, {need}{}\n", details(property.schema)));
     }
     let effect = match facts.effect {
         Effect::Read => "only looks",
@@ -137,9 +128,9 @@ pub(crate) fn described(tool: &BoundTool) -> String {
         Effect::Control => "steers the run",
         Effect::WriteControl => "steers the run and changes something",
     };
-    let _ = writeln!(text, "\nPermission: {}; it {effect}.", binding.permission.as_str());
+    text.push_str(&format!("\nPermission: {}; it {effect}.\n", binding.permission.as_str()));
     if let Some(most) = binding.max_calls_per_invocation {
-        let _ = writeln!(text, "At most {most} calls a run.");
+        text.push_str(&format!("At most {most} calls a run.\n"));
     }
     text
 }
@@ -148,13 +139,13 @@ fn details(schema: View<'_>) -> String {
     let mut text = String::new();
     let values: Vec<String> = schema.enum_values().into_iter().map(plain).collect();
     if !values.is_empty() {
-        let _ = write!(text, ", one of {}", values.join(", "));
+        text.push_str(&format!(", one of {}", values.join(", ")));
     }
     if let Some(default) = schema.default() {
-        let _ = write!(text, ", default {}", plain(default));
+        text.push_str(&format!(", default {}", plain(default)));
     }
     if let Some(description) = schema.description() {
-        let _ = write!(text, "\n      {}", description.replace('\n', "\n      "));
+        text.push_str(&format!("\n      {}", description.replace('\n', "\n      ")));
     }
     text
 }

@@ -47,7 +47,8 @@ fn help_names_the_commands() {
                                   or an entry of haft.toml
           --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
                                   host:H, cmd:SHAPE
-          --yes                   Say yes in advance to whatever would be asked
+          --yes                   Say yes in advance to whatever would be asked, but not to what must be
+                                  asked every time
           --json                  Print JSON
 
     Start with `haft chat`, or see what a model would see with `haft tools`.
@@ -79,7 +80,8 @@ fn help_names_the_commands() {
                                   or an entry of haft.toml
           --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
                                   host:H, cmd:SHAPE
-          --yes                   Say yes in advance to whatever would be asked
+          --yes                   Say yes in advance to whatever would be asked, but not to what must be
+                                  asked every time
           --json                  Print JSON
 
     Example: haft run --model demo 'calculator expression=6*7'
@@ -112,7 +114,8 @@ fn help_names_the_commands() {
                                   or an entry of haft.toml
           --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
                                   host:H, cmd:SHAPE
-          --yes                   Say yes in advance to whatever would be asked
+          --yes                   Say yes in advance to whatever would be asked, but not to what must be
+                                  asked every time
           --json                  Print JSON
 
     Examples:

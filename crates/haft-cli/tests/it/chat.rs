@@ -44,6 +44,15 @@ fn new_starts_another_session_and_quit_ends() {
 }
 
 #[test]
+fn an_old_session_goes_on() {
+    let home = Home::new();
+    home.haft_with(&["chat", "--model", "demo"], "hello\n");
+    let run = home.haft_with(&["chat", "--model", "demo", "--session", "last"], "calculator expression=1\n");
+    assert!(run.stderr.contains("2 messages so far"), "{run}");
+    assert_eq!(home.json(&["sessions"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn help_tells_the_commands() {
     let home = Home::new();
     haft_snapshot!(home, home.haft_with(&["chat", "--model", "demo"], "/help\n"), @r#"
