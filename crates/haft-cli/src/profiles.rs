@@ -1,7 +1,7 @@
 //! Profiles as people write them: Markdown files with YAML front matter, and the presets that Haft brings.
 //!
 //! [`front`] reads one file, [`layers`] lays a file over what it extends, [`sources`] finds files and presets, and
-//! [`write`] writes a profile in the same form. The result is a plain [`Profile`](haft_core::Profile).
+//! [`mod@write`] writes a profile in the same form. The result is a plain [`Profile`].
 
 mod front;
 mod layers;
