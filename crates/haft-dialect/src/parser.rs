@@ -352,7 +352,7 @@ impl Output for Sending<'_> {
         match &outcome {
             Ok(call) if call.span.start >= self.sent_to => (self.sink)(Event::Call(call)),
             Err(malformed) if malformed.span.start >= self.sent_to => {
-                (self.sink)(Event::Malformed(malformed))
+                (self.sink)(Event::Malformed(malformed));
             }
             Ok(_) | Err(_) => {}
         }
