@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use haft_schema::{Schema, Validator};
+use haft_schema::{Defaults, Schema, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -65,6 +65,7 @@ pub struct BoundTool {
     binding: ToolBinding,
     declaration: ToolDeclaration,
     schema: Schema,
+    defaults: Defaults,
     validator: Validator,
     tool: Arc<dyn Tool>,
 }
@@ -88,6 +89,11 @@ impl BoundTool {
     /// The schema that prepared arguments fit: the visible one and the injected parameters.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// The defaults that it declares.
+    pub fn defaults(&self) -> &Defaults {
+        &self.defaults
     }
 
     /// Its compiled form.
@@ -293,7 +299,8 @@ fn bind(profile: &Profile, tool: &Arc<dyn Tool>) -> Result<BoundTool, CompileErr
         permission: profile.tools.permission.get(&id).copied().unwrap_or(declaration.facts.permission),
         max_calls_per_invocation: profile.budgets.calls_of.get(&id).copied(),
     };
-    Ok(BoundTool { binding, declaration, schema, validator, tool: tool.clone() })
+    let defaults = Defaults::of(&schema);
+    Ok(BoundTool { binding, declaration, schema, defaults, validator, tool: tool.clone() })
 }
 
 /// The visible schema with the injected parameters added as optional text, so that a closed schema takes them.

@@ -74,9 +74,9 @@ impl Driver {
         Ok(CallOutcome {
             run: self.writer.run.clone(),
             result: shown,
-            wire_id: None,
+            wire_id: started.wire_id().cloned(),
             arguments,
-            repairs: Vec::new(),
+            repairs: started.repairs().to_vec(),
             decision: None,
             granted_by: None,
         })

@@ -40,16 +40,65 @@ pub fn coerce_value(schema: View<'_>, value: Value) -> Value {
     convert(schema, value, 0)
 }
 
-/// Adds the declared default of every parameter that is missing (COE-04).
-pub fn fill_defaults(schema: &Schema, arguments: &mut Map<String, Value>) {
-    for property in schema.properties() {
-        if let Some(default) = property.schema.default()
-            && !arguments.contains_key(property.name)
-            && (!default.is_null() || property.schema.types().has(Type::Null))
-        {
-            arguments.insert(property.name.to_owned(), default.clone());
+/// The declared defaults of the parameters, by name: found once for a schema, filled in for every call.
+///
+/// ```
+/// use haft_schema::{Defaults, Schema};
+/// use serde_json::json;
+///
+/// let schema = Schema::new(json!({"properties": {"limit": {"type": "integer", "default": 10}}}))?;
+/// let mut arguments = serde_json::Map::new();
+/// Defaults::of(&schema).fill(&mut arguments);
+/// assert_eq!(json!(arguments), json!({"limit": 10}));
+/// # Ok::<(), haft_schema::SchemaError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Defaults(Vec<(String, Value)>);
+
+impl Defaults {
+    /// The defaults that `schema` declares; a `null` where the schema bars null is none.
+    pub fn of(schema: &Schema) -> Self {
+        let declared = schema.properties().filter_map(|property| {
+            let default = property.schema.default()?;
+            let fits = !default.is_null() || property.schema.types().has(Type::Null);
+            fits.then(|| (property.name.to_owned(), default.clone()))
+        });
+        Self(declared.collect())
+    }
+
+    /// Adds the default of every parameter that is missing (COE-04).
+    pub fn fill(&self, arguments: &mut Map<String, Value>) {
+        for (name, default) in &self.0 {
+            if !arguments.contains_key(name) {
+                arguments.insert(name.clone(), default.clone());
+            }
         }
     }
+}
+
+/// Whether a schema names parameters of one scalar type each and nothing that needs a choice between readings.
+pub(crate) fn has_plain_parameters(schema: &Value) -> bool {
+    const CHOICES: [&str; 7] = ["$ref", "anyOf", "oneOf", "allOf", "if", "not", "patternProperties"];
+    let chosen = |schema: &Value| CHOICES.iter().any(|key| schema.get(key).is_some());
+    let scalar = |schema: &Value| {
+        let scalars = ["string", "integer", "number", "boolean"];
+        schema.get("type").and_then(Value::as_str).is_some_and(|name| scalars.contains(&name))
+            && !chosen(schema)
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    !chosen(schema)
+        && schema.get("additionalProperties").is_none_or(Value::is_boolean)
+        && properties.is_some_and(|properties| properties.values().all(scalar))
+}
+
+/// True for arguments that coercion leaves as they are if such a schema accepts them: named scalars without whole floats.
+pub(crate) fn is_plain(arguments: &Value) -> bool {
+    let plain = |value: &Value| match value {
+        Value::Number(number) => !number.is_f64(),
+        Value::Bool(_) | Value::String(_) => true,
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    };
+    arguments.as_object().is_some_and(|map| map.values().all(plain))
 }
 
 fn convert(schema: View<'_>, value: Value, depth: usize) -> Value {
@@ -308,7 +357,7 @@ mod tests {
         }}))
         .unwrap();
         let mut arguments = json!({"given": "y"});
-        fill_defaults(&schema, arguments.as_object_mut().unwrap());
+        Defaults::of(&schema).fill(arguments.as_object_mut().unwrap());
         assert_eq!(arguments, json!({"given": "y", "count": 10, "note": null}));
     }
 
@@ -374,6 +423,21 @@ mod tests {
                 (inner.clone(), inner).prop_map(|(a, b)| json!({"a": a, "b": b})),
             ]
         })
+    }
+
+    #[cfg(feature = "validate")]
+    proptest! {
+        #[test]
+        fn what_is_ready_is_left_as_it_is(
+            a in any_schema(), b in any_schema(), one in any_argument(), two in any_argument(),
+        ) {
+            let schema = Schema::new(json!({"properties": {"a": a, "b": b}})).unwrap();
+            let value = json!({"a": one, "b": two});
+            let Ok(validator) = crate::Validator::compile(&schema) else { return Ok(()) };
+            if validator.is_ready(&value) {
+                prop_assert_eq!(coerce(&schema, value.clone()), value);
+            }
+        }
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! Pure: no I/O, no clock, no environment. Nothing here knows tools, calls or dialects, and nothing panics on
 //! foreign schemas or foreign text. Recursion is bounded everywhere.
 //!
-//! Start with [`Schema`] and [`View`]; [`coerce()`] and [`fill_defaults`] prepare arguments, [`json`] reads what
+//! Start with [`Schema`] and [`View`]; [`coerce()`] and [`Defaults`] prepare arguments, [`json`] reads what
 //! models write, [`canonical`] and [`Digest`] name bytes.
 
 pub mod canonical;
@@ -18,7 +18,7 @@ mod types;
 mod validate;
 mod view;
 
-pub use coerce::{coerce, coerce_value, fill_defaults};
+pub use coerce::{Defaults, coerce, coerce_value};
 pub use digest::{Digest, DigestError};
 pub use schema::{Schema, SchemaError};
 pub use types::{Type, TypeSet};

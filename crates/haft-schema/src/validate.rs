@@ -11,6 +11,7 @@ use jsonschema::paths::LocationSegment;
 use jsonschema::{Retrieve, Uri, ValidationError};
 use serde_json::Value;
 
+use crate::coerce::{has_plain_parameters, is_plain};
 use crate::{Schema, SchemaError, View, canonical};
 
 /// Violations named in one text, at most.
@@ -37,6 +38,8 @@ const SHOWN_VALUE: usize = 80;
 pub struct Validator {
     schema: Schema,
     compiled: Arc<jsonschema::Validator>,
+    /// Arguments that fit can be ready as they are.
+    plain: bool,
 }
 
 /// What kind of rule was broken; the order is the order in which violations are reported (COE-05).
@@ -105,12 +108,18 @@ impl Validator {
                 },
             }
         })?;
-        Ok(Self { schema: schema.clone(), compiled: Arc::new(compiled) })
+        let plain = has_plain_parameters(schema.as_value());
+        Ok(Self { schema: schema.clone(), compiled: Arc::new(compiled), plain })
     }
 
     /// The schema it was compiled from.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// True if the arguments fit and coercion would leave them as they are: nothing needs to be done.
+    pub fn is_ready(&self, arguments: &Value) -> bool {
+        self.plain && is_plain(arguments) && self.compiled.is_valid(arguments)
     }
 
     /// Checks arguments.

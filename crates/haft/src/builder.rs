@@ -12,7 +12,7 @@ use haft_core::{
     BoxFuture, PreparedArguments, Scope, StartedCall, Tool, ToolContext, ToolDeclaration, ToolError, ToolId,
     ToolOutput,
 };
-use haft_schema::{SchemaError, Validator, ViolationKind, fill_defaults};
+use haft_schema::{Defaults, SchemaError, Validator, ViolationKind};
 use serde_json::{Map, Value};
 
 use crate::output::IntoToolOutput;
@@ -375,7 +375,7 @@ fn check_parameters(tool: &str, declaration: &ToolDeclaration) -> Result<(), Too
         Err(reason) => return Err(ToolBuildError::Schema { tool, reason }),
     };
     let mut defaults = Map::new();
-    fill_defaults(schema, &mut defaults);
+    Defaults::of(schema).fill(&mut defaults);
     let Err(mut violations) = validator.validate(&Value::Object(defaults)) else { return Ok(()) };
     violations.list.retain(|violation| violation.kind != ViolationKind::Missing);
     if violations.list.is_empty() {

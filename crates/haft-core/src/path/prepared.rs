@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_schema::{Digest, canonical, coerce, fill_defaults};
+use haft_schema::{Digest, canonical, coerce};
 use serde_json::{Map, Value};
 
 use super::decided::DecidedCall;
@@ -68,7 +68,10 @@ impl AdmittedCall {
                 }
             }
         }
-        let mut arguments = match coerce(self.tool.schema(), Value::Object(arguments)) {
+        let written = Value::Object(arguments);
+        let ready = self.tool.validator().is_ready(&written);
+        let coerced = if ready { written } else { coerce(self.tool.schema(), written) };
+        let mut arguments = match coerced {
             Value::Object(arguments) => arguments,
             other => {
                 return Err(self.refuse_arguments(
@@ -77,9 +80,11 @@ impl AdmittedCall {
                 ));
             }
         };
-        fill_defaults(self.tool.schema(), &mut arguments);
+        let given = arguments.len();
+        self.tool.defaults().fill(&mut arguments);
+        let unchanged = ready && arguments.len() == given;
         let value = Value::Object(arguments);
-        if let Err(violations) = self.tool.validator().validate(&value) {
+        if !unchanged && let Err(violations) = self.tool.validator().validate(&value) {
             let message = format!("The call of `{}` cannot run: {violations}", self.call.alias);
             return Err(self.refuse_arguments(value, message));
         }

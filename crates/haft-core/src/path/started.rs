@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::prepared::PreparedArguments;
 use crate::call::ToolCall;
 use crate::error::ToolError;
-use crate::ids::{CallId, ToolId};
+use crate::ids::{CallId, ToolId, WireId};
 use crate::ports::{BoxFuture, ToolContext};
 use crate::result::ToolOutput;
 use crate::snapshot::BoundTool;
@@ -44,6 +44,16 @@ impl StartedCall {
     /// The name that the model used.
     pub fn alias(&self) -> &str {
         &self.call.alias
+    }
+
+    /// The provider's id of the call.
+    pub fn wire_id(&self) -> Option<&WireId> {
+        self.call.wire_id.as_ref()
+    }
+
+    /// Repairs that reading the call needed.
+    pub fn repairs(&self) -> &[String] {
+        &self.call.repairs
     }
 
     /// The prepared arguments.

@@ -228,9 +228,14 @@ struct Fields<'a> {
     bytes: &'a mut Vec<u8>,
     /// Where the first field begins.
     start: usize,
-    /// Where each field begins, with the length of its key in quotes.
-    fields: Vec<(usize, usize)>,
+    fields: Vec<Field>,
     close: &'static str,
+}
+
+/// Where a field begins, and the length of its key in quotes.
+struct Field {
+    start: usize,
+    key_length: usize,
 }
 
 impl<'a> Fields<'a> {
@@ -244,12 +249,12 @@ impl<'a> Fields<'a> {
         if !self.fields.is_empty() {
             self.bytes.push(b',');
         }
-        self.fields.push((self.bytes.len(), 0));
+        self.fields.push(Field { start: self.bytes.len(), key_length: 0 });
     }
 
     fn end_key(&mut self) {
-        if let Some((start, length)) = self.fields.last_mut() {
-            *length = self.bytes.len() - *start;
+        if let Some(field) = self.fields.last_mut() {
+            field.key_length = self.bytes.len() - field.start;
         }
         self.bytes.push(b':');
     }
@@ -261,36 +266,39 @@ impl<'a> Fields<'a> {
         value.serialize(Writer(self.bytes))
     }
 
-    /// Sorts the fields by key. Keys are compared as the text that they stand for; comparing them as written would put an
-    /// escaped character in the wrong place, so keys with escapes are read back.
+    /// Puts the fields in the order of their keys.
     fn close(self) -> Result<(), NoJsonForm> {
         let Self { bytes, start, fields, close } = self;
-        let end = bytes.len();
-        let key = |&(at, length): &(usize, usize)| -> Result<String, NoJsonForm> {
-            let written = bytes.get(at..at + length).unwrap_or_default();
-            serde_json::from_slice(written).map_err(|error| NoJsonForm(error.to_string()))
-        };
-        let plain = |&(at, length): &(usize, usize)| bytes.get(at..at + length).unwrap_or_default();
-        // Quotes sort below every character that a plain key can hold but blanks and `!`, which are compared in full.
-        let simple = fields
-            .iter()
-            .all(|field| plain(field).iter().skip(1).rev().skip(1).all(|&b| b > b'"' && b != b'\\'));
-        let sorted = simple && fields.windows(2).all(|pair| plain(&pair[0]) < plain(&pair[1]));
-        if !sorted {
-            let mut keyed = fields
+        let written =
+            |field: &Field| bytes.get(field.start..field.start + field.key_length).unwrap_or_default();
+        // Keys in quotes sort as their texts do if every character sorts above the quote and none is escaped.
+        let plain = |field: &Field| {
+            let key = written(field);
+            key.get(1..key.len().saturating_sub(1))
+                .unwrap_or_default()
                 .iter()
-                .enumerate()
-                .map(|(index, field)| {
-                    let next = fields.get(index + 1).map_or(end, |&(next, _)| next - 1);
-                    Ok((key(field)?, field.0, next))
-                })
-                .collect::<Result<Vec<_>, NoJsonForm>>()?;
-            keyed.sort();
-            let mut ordered = Vec::with_capacity(end - start);
-            for (_, from, to) in keyed {
+                .all(|&b| b > b'"' && b != b'\\')
+        };
+        let simple = fields.iter().all(plain);
+        if !(simple && fields.is_sorted_by(|left, right| written(left) < written(right))) {
+            let mut order: Vec<usize> = (0..fields.len()).collect();
+            if simple {
+                order.sort_unstable_by_key(|&index| fields.get(index).map(written));
+            } else {
+                let texts = fields
+                    .iter()
+                    .map(|field| serde_json::from_slice::<String>(written(field)))
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|error| NoJsonForm(error.to_string()))?;
+                order.sort_by_key(|&index| texts.get(index));
+            }
+            let mut ordered = Vec::with_capacity(bytes.len() - start);
+            for index in order {
                 if !ordered.is_empty() {
                     ordered.push(b',');
                 }
+                let from = fields.get(index).map_or(start, |field| field.start);
+                let to = fields.get(index + 1).map_or(bytes.len(), |next| next.start - 1);
                 ordered.extend_from_slice(bytes.get(from..to).unwrap_or_default());
             }
             bytes.truncate(start);

@@ -60,7 +60,7 @@ fn every_tool_explains_itself_and_its_example_can_run() {
         }
         if let Some(example) = &declaration.facts.example {
             let mut example = example.clone();
-            haft_schema::fill_defaults(schema, &mut example);
+            haft_schema::Defaults::of(schema).fill(&mut example);
             let validator = Validator::compile(schema).unwrap();
             assert_eq!(validator.validate(&Value::Object(example)).err(), None, "{}", declaration.id());
         }
