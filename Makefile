@@ -25,6 +25,7 @@ try-model:
 
 bench:
 	@cargo bench --package haft-bench --no-fail-fast
+	@cargo bench --package haft-bench --features allocations --bench allocations
 
 check:
 	@bash scripts/check.sh

@@ -11,7 +11,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use haft_bench::{Comparison, Goals, allocations, worst_doubling};
+use haft_bench::{Comparison, Goals, worst_doubling};
 use haft_dialect::{DeclaredTool, Dialect, FinishReason, Parsed, Parser, ParserOptions, ToolSet, parse};
 use haft_schema::Schema;
 use serde_json::json;
@@ -133,7 +133,6 @@ fn main() -> ExitCode {
     let limit = (3.0 * measured.micros("quick-xml")).max(5.0);
     goals.at_most("two calls, whole", measured.micros("whole"), limit, "µs");
     goals.at_most("two calls, 16-byte pieces / whole", measured.ratio("16 bytes", "whole"), 3.0, "x");
-    goals.note("allocations of two calls", allocations(|| whole(&text, &tools)).count as f64, "a text");
 
     let text = prose(66_000);
     let finder = memchr::memmem::Finder::new("<tool_call>");

@@ -5,13 +5,13 @@
 //! them by `make bench`. A goal is stated against a limit or against a peer that is measured in the same run, so that
 //! a figure holds on another machine. Missed goals are printed and fail nothing, unless `HAFT_BENCH_STRICT=1`.
 //!
-//! Linking this crate installs an allocator that counts allocations per thread (the system's own beneath it); it
-//! costs every case the same. The harness must not know what it measures: cases are closures.
+//! With the feature `allocations`, linking this crate installs an allocator that counts allocations per thread; since it costs
+//! time, it stands in a bench of its own. The harness must not know what it measures: cases are closures.
 //!
 //! Start reading at [`Comparison`], then [`Goals`].
 //!
 //! ```no_run
-//! use haft_bench::{Comparison, Goals, allocations};
+//! use haft_bench::{Comparison, Goals};
 //!
 //! fn main() -> std::process::ExitCode {
 //!     let text = "a <b> c ".repeat(64);
@@ -22,17 +22,18 @@
 //!     let mut goals = Goals::new("text");
 //!     goals.at_most("split / scan", measured.ratio("split", "scan"), 3.0, "x");
 //!     goals.at_most("split", measured.micros("split"), 5.0, "µs");
-//!     goals.note("allocations of split", allocations(|| text.split('<').count()).count as f64, "a call");
 //!     goals.finish()
 //! }
 //! ```
 
+#[cfg(feature = "allocations")]
 mod allocations;
 mod clock;
 mod comparison;
 mod goals;
 mod statistics;
 
+#[cfg(feature = "allocations")]
 pub use allocations::{Allocations, allocations};
 pub use clock::Clock;
 pub use comparison::{Comparison, Measured};

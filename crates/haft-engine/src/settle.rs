@@ -109,7 +109,8 @@ impl Driver {
     }
 
     fn result_file(&mut self, result: &ToolResult) -> Result<haft_core::journal::FileRef, EngineError> {
-        let bytes = serde_json::to_vec(result).map_err(|error| EngineError::System {
+        let mut bytes = Vec::with_capacity(512);
+        serde_json::to_writer(&mut bytes, result).map_err(|error| EngineError::System {
             code: "agent.result_unwritable".to_owned(),
             message: error.to_string(),
         })?;

@@ -107,6 +107,12 @@ pub fn same(left: &Value, right: &Value) -> bool {
 pub fn write_string(text: &str, into: &mut Vec<u8>) {
     into.push(b'"');
     let bytes = text.as_bytes();
+    // Most texts need no escape; one pass without branches says so.
+    if !bytes.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')) {
+        into.extend_from_slice(bytes);
+        into.push(b'"');
+        return;
+    }
     let mut plain_from = 0;
     for (index, byte) in bytes.iter().enumerate() {
         let escape: Option<&[u8]> = match byte {

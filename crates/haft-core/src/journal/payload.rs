@@ -1,7 +1,8 @@
 //! What records say. One variant a kind; C's names where C has them (JRN-01, EVT-05, CONFLICT-23).
 //!
 //! Payloads are stored for good: a field may be added with a default, none may be renamed or change its meaning.
-//! Large things stand in files beside the record, which names them by digest (RES-10).
+//! Large things stand in files beside the record, which names them by digest (RES-10). The fields of records that are written
+//! for every call stand in the order of their names, which is the order in which they are stored.
 
 use haft_schema::{Digest, canonical};
 use serde::{Deserialize, Serialize};
@@ -19,12 +20,12 @@ use crate::turn::ToolTurnContract;
 /// A file of the run workspace that a record speaks of, committed with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRef {
+    /// Its length in bytes.
+    pub bytes: u64,
     /// Path in the run workspace, such as `tool-args/call_….json`.
     pub path: String,
     /// SHA-256 of its bytes.
     pub sha256: Digest,
-    /// Its length in bytes.
-    pub bytes: u64,
 }
 
 /// An artifact version that a record speaks of, committed with it.
@@ -32,10 +33,10 @@ pub struct FileRef {
 pub struct ArtifactRef {
     /// The artifact's id.
     pub id: String,
-    /// The version.
-    pub version: u32,
     /// SHA-256 of the canonical JSON of the whole version: its title, type and source as well as its text.
     pub sha256: Digest,
+    /// The version.
+    pub version: u32,
 }
 
 impl ArtifactRef {
@@ -323,26 +324,26 @@ pub struct ModelRequestFailed {
 /// A call was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallRequested {
-    /// The host's id.
-    pub call_id: CallId,
-    /// Which tool; none where no tool was known.
-    pub tool_id: Option<ToolId>,
     /// The name that the model wrote.
     pub alias: String,
-    /// The provider's id, opaque (JRN-04).
-    pub wire_id: Option<WireId>,
-    /// The arguments' file: prepared where they could be, else as written.
-    pub arguments_file: FileRef,
     /// Digest of the canonical prepared arguments; none if the call was not prepared.
     pub arguments_digest: Option<Digest>,
-    /// Repairs that reading it needed.
-    pub repairs: Vec<String>,
+    /// The arguments' file: prepared where they could be, else as written.
+    pub arguments_file: FileRef,
+    /// The host's id.
+    pub call_id: CallId,
     /// What policy said: `allow`, `ask`, `deny`; none where it was not asked.
     pub decision: Option<String>,
-    /// The rule that decided.
-    pub rule: Option<String>,
     /// Who answered an ask.
     pub granted_by: Option<String>,
+    /// Repairs that reading it needed.
+    pub repairs: Vec<String>,
+    /// The rule that decided.
+    pub rule: Option<String>,
+    /// Which tool; none where no tool was known.
+    pub tool_id: Option<ToolId>,
+    /// The provider's id, opaque (JRN-04).
+    pub wire_id: Option<WireId>,
 }
 
 /// The intent is committed.
@@ -357,45 +358,45 @@ pub struct ToolCallStarted {
 /// The call did its work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallCompleted {
-    /// The host's id.
-    pub call_id: CallId,
-    /// Which tool.
-    pub tool_id: ToolId,
     /// The name that the model wrote.
     pub alias: String,
-    /// The result's file, whole.
-    pub result_file: FileRef,
-    /// How long it ran, in milliseconds.
-    pub duration_ms: u64,
     /// Artifact versions made.
     pub artifacts: Vec<ArtifactRef>,
-    /// Files changed outside the store.
-    pub files: Vec<FileChange>,
     /// Blobs that the result shows: its images.
     #[serde(default)]
     pub blobs: Vec<Digest>,
+    /// The host's id.
+    pub call_id: CallId,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// Files changed outside the store.
+    pub files: Vec<FileChange>,
+    /// The result's file, whole.
+    pub result_file: FileRef,
     /// Where the model saw a preview: the artifact that holds the whole.
     pub spilled_to: Option<String>,
+    /// Which tool.
+    pub tool_id: ToolId,
 }
 
 /// The call failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallFailed {
-    /// The host's id.
-    pub call_id: CallId,
-    /// Which tool; none where no tool was known.
-    pub tool_id: Option<ToolId>,
     /// The name that the model wrote.
     pub alias: String,
-    /// The stable code.
-    pub error_code: ErrorCode,
-    /// The result's file, whole.
-    pub result_file: FileRef,
+    /// The host's id.
+    pub call_id: CallId,
     /// How long it ran, in milliseconds; 0 if it never started.
     pub duration_ms: u64,
+    /// The stable code.
+    pub error_code: ErrorCode,
     /// Files changed outside the store before it failed.
     #[serde(default)]
     pub files: Vec<FileChange>,
+    /// The result's file, whole.
+    pub result_file: FileRef,
+    /// Which tool; none where no tool was known.
+    pub tool_id: Option<ToolId>,
 }
 
 /// A question ended.

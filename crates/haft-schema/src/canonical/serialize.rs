@@ -31,7 +31,7 @@ impl ser::Error for NoJsonForm {
 /// # Ok::<(), haft_schema::canonical::NoJsonForm>(())
 /// ```
 pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, NoJsonForm> {
-    let mut bytes = Vec::with_capacity(256);
+    let mut bytes = Vec::with_capacity(768);
     value.serialize(Writer(&mut bytes))?;
     Ok(bytes)
 }
