@@ -443,3 +443,28 @@ fn a_result_belongs_to_its_call_and_its_tool_alone() {
     assert!(!result.belongs_to(&haft_core::CallId::new("c_i_1_1_2"), &tool));
     assert!(!result.belongs_to(&call, &ToolId::builtin("t.asks")));
 }
+
+// RES-06, RES-12
+#[test]
+fn a_stored_result_has_these_fields_and_none_in_advance() {
+    let result = admit(&profile(), "t_plain", json!({"text": "x"}))
+        .refuse(ErrorCode::TOOL_DENIED, "no".into())
+        .to_result();
+    let stored = serde_json::to_value(result).unwrap();
+    let keys: Vec<&String> = stored.as_object().unwrap().keys().collect();
+    let wanted = [
+        "call_id",
+        "tool_id",
+        "alias",
+        "content",
+        "structured",
+        "is_error",
+        "error_code",
+        "resource_refs",
+        "ui",
+        "metadata",
+        "duration_ms",
+        "skipped",
+    ];
+    assert_eq!(keys, wanted);
+}

@@ -5,7 +5,7 @@ use haft_core::{Effect, ToolRegistry};
 use haft_schema::Validator;
 use serde_json::Value;
 
-// CAT-07, DES-06, CONFLICT-22
+// CAT-07, DES-06, REG-05, CONFLICT-22
 #[test]
 fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
     let rows: Vec<String> = haft_tools::all()
