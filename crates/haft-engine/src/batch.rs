@@ -248,7 +248,7 @@ fn is_deferred(admission: &Admission) -> bool {
 }
 
 fn stopped(admitted: AdmittedCall) -> Refused {
-    let message = format!("`{}` was not run: the run was stopped.", admitted.call().alias);
+    let message = format!("`{}` was not run: it was stopped.", admitted.call().alias);
     admitted.refuse(ErrorCode::CALL_CANCELLED, message)
 }
 

@@ -32,7 +32,8 @@ pub(crate) async fn messages(
     Ok(all)
 }
 
-async fn run_messages(
+/// The messages of one run; none for single calls, which are no conversation.
+pub(crate) async fn run_messages(
     store: &dyn Store,
     run: &RunId,
     renderer: Renderer,
@@ -45,7 +46,6 @@ async fn run_messages(
         match Payload::read(&record.kind, bytes)? {
             Payload::RunStarted(body) => match body.prompt {
                 Some(prompt) => messages.push(Message::User(prompt)),
-                // Single calls are no conversation.
                 None => return Ok(Vec::new()),
             },
             Payload::ModelTurnCompleted(body) => {

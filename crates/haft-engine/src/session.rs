@@ -7,7 +7,9 @@ use std::time::Duration;
 use haft_core::artifact::Artifacts;
 use haft_core::consent::ConsentEnvironment;
 use haft_core::grant::Grant;
+use haft_core::message::Message;
 use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store};
+use haft_core::render::Renderer;
 use haft_core::{Digest, ProjectId, RequestedCall, RunId, SessionId};
 
 use tokio_util::task::TaskTracker;
@@ -51,8 +53,14 @@ pub(crate) struct SessionInner {
     pub(crate) artifacts: Arc<SessionArtifacts>,
     pub(crate) previous_run: Mutex<Option<(RunId, Digest)>>,
     grants: Mutex<Vec<Grant>>,
-    /// One run at a time.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    /// One run at a time; it holds the conversation so far, once a run has read it from the journal.
+    pub(crate) turn: tokio::sync::Mutex<Option<Conversation>>,
+}
+
+/// The messages of the session's earlier runs, as one renderer writes them.
+pub(crate) struct Conversation {
+    pub(crate) renderer: Renderer,
+    pub(crate) messages: Vec<Message>,
 }
 
 impl SessionInner {
@@ -125,7 +133,7 @@ impl Session {
             artifacts: Arc::new(SessionArtifacts::new(artifacts)),
             previous_run: Mutex::new(previous_run),
             grants: Mutex::new(Vec::new()),
-            turn: tokio::sync::Mutex::new(()),
+            turn: tokio::sync::Mutex::new(None),
         });
         let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();
         Ok(Self { inner, recovered, heartbeat, runs: TaskTracker::new() })

@@ -21,7 +21,7 @@ use crate::error::EngineError;
 use crate::history;
 use crate::render::result_message;
 use crate::run::{Driver, EventSink, RunOptions, RunOutcome};
-use crate::session::SessionInner;
+use crate::session::{Conversation, SessionInner};
 
 /// How a run of a prompt ends, before it is written.
 struct End {
@@ -40,11 +40,14 @@ pub(crate) async fn converse(
     stopper: Arc<Stopper>,
 ) -> Result<RunOutcome, EngineError> {
     let waiting = session.clone();
-    let _turn = waiting.turn.lock().await;
-    let mut messages =
-        history::messages(session.store(), &session.lease.session, options.profile.renderer).await?;
+    let mut conversation = waiting.turn.lock().await;
+    let renderer = options.profile.renderer;
+    let mut earlier = match conversation.take() {
+        Some(read) if read.renderer == renderer => read.messages,
+        Some(_) | None => history::messages(session.store(), &session.lease.session, renderer).await?,
+    };
     let mut driver = Driver::begin(session, run.clone(), Some(prompt.clone()), options, stopper)?;
-    messages = history::fit_to(messages, &driver.tools);
+    let mut messages = history::fit_to(earlier.clone(), &driver.tools);
     messages.push(Message::User(prompt));
     let end = match driver.turns(model.as_ref(), messages).await {
         Ok(end) => end,
@@ -54,6 +57,9 @@ pub(crate) async fn converse(
     let ended =
         RunEnded { status, error_code: code.clone(), message: message.clone(), text: Some(text.clone()) };
     let head = driver.end(ended).await?;
+    // The next run of this session need not read what this one wrote, nor what came before.
+    earlier.extend(history::run_messages(waiting.store(), &run, renderer).await?);
+    *conversation = Some(Conversation { renderer, messages: earlier });
     Ok(RunOutcome { run, status, text, error_code: code, message, head })
 }
 

@@ -440,10 +440,17 @@ async fn earlier_turns_come_back_and_calls_of_tools_that_are_gone_come_as_text()
         says("It is moss.", vec![]),
     ]);
     session.prompt("What is it?".into(), model, world.options()).wait().await.unwrap();
-    let again = FakeModel::new(vec![says("Yes.", vec![])]);
+    let again = FakeModel::new(vec![says("Yes.", vec![]), says("Yes.", vec![])]);
     session.prompt("Sure?".into(), again.clone(), world.options()).wait().await.unwrap();
     let seen = again.requests.lock().unwrap()[0].messages.clone();
     assert_eq!(seen.len(), 5);
+    // Kept in memory or read back from the journal: it is the same conversation.
+    let id = session.id().clone();
+    session.close().await.unwrap();
+    let session = world.reopen(SessionChoice::Id(id)).await;
+    session.prompt("Sure?".into(), again.clone(), world.options()).wait().await.unwrap();
+    let read_back = again.requests.lock().unwrap()[1].messages.clone();
+    assert_eq!(read_back[..5], seen);
     assert!(matches!(&seen[2], Message::Results(results) if results[0].content.contains("moss")));
 
     world.profile.tools.allow.retain(|id| *id != ToolId::builtin("echo"));
