@@ -158,13 +158,16 @@ pub(crate) struct ToolsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
     /// List the tools of the profile (the default)
+    #[command(after_help = "Example: haft tools list --profile artifactflow")]
     List,
     /// Show one tool, whole
+    #[command(after_help = "Example: haft tools show calculator")]
     Show {
         /// An alias, or a tool id (`builtin:` may be left out)
         tool: String,
     },
     /// Print the tools as a model reads them
+    #[command(after_help = "Example: haft tools prompt --dialect artifact-xml")]
     Prompt {
         /// `native`, or the name of a text dialect; else what the profile says
         #[arg(long, value_name = "NAME")]
@@ -182,13 +185,16 @@ pub(crate) struct SessionsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List the sessions, newest change first (the default)
+    #[command(after_help = "Example: haft sessions list --json")]
     List,
     /// Print the messages of a session
+    #[command(after_help = "Example: haft sessions show last")]
     Show {
         /// Its id, or `last`
         id: String,
     },
     /// Take away all texts, files and artifacts of a session; its chain stays for audit
+    #[command(after_help = "Example: haft sessions delete last")]
     Delete {
         /// Its id, or `last`
         id: String,
@@ -205,8 +211,10 @@ pub(crate) struct ArtifactsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ArtifactsCommand {
     /// List the artifacts of the session (the default)
+    #[command(after_help = "Example: haft artifacts list --session last")]
     List,
     /// Print one artifact
+    #[command(after_help = "Example: haft artifacts get plan.md --version 1 > plan.md")]
     Get {
         /// Its id
         id: String,
@@ -226,6 +234,7 @@ pub(crate) struct ProjectArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectCommand {
     /// Add a folder as a project
+    #[command(after_help = "Example: haft project add ~/notes --id notes")]
     Add {
         /// The folder
         path: PathBuf,
@@ -234,8 +243,10 @@ pub(crate) enum ProjectCommand {
         id: Option<String>,
     },
     /// List the projects (the default)
+    #[command(after_help = "Example: haft project list")]
     List,
     /// Forget a project; its folder is not touched
+    #[command(after_help = "Example: haft project remove notes")]
     Remove {
         /// Its id
         id: String,
@@ -252,13 +263,16 @@ pub(crate) struct ProfileArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfileCommand {
     /// List the profiles (the default)
+    #[command(after_help = "Example: haft profile list")]
     List,
     /// Print a profile, resolved, in the form in which profiles are written
+    #[command(after_help = "Example: haft profile show nanoclaw > my-profile.md")]
     Show {
         /// Its name or path; the one that would be used where it is left out
         name: Option<String>,
     },
     /// Check profiles
+    #[command(after_help = "Example: haft profile check ./my-profile.md")]
     Check {
         /// Names or paths; all where none is given
         names: Vec<String>,
@@ -275,12 +289,14 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Show all settings (the default)
+    #[command(after_help = "Example: haft config show --origin")]
     Show {
         /// Say where each one comes from
         #[arg(long)]
         origin: bool,
     },
     /// Check haft.toml and what it names
+    #[command(after_help = "Example: haft config check")]
     Check,
 }
 
@@ -294,13 +310,16 @@ pub(crate) struct AuditArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
     /// List the runs, oldest first (the default)
+    #[command(after_help = "Example: haft audit runs --json")]
     Runs,
     /// Print the records of a run
+    #[command(after_help = "Example: haft audit show last")]
     Show {
         /// Its id, or `last`
         run: String,
     },
     /// Write a run's journal and files into a new folder
+    #[command(after_help = "Example: haft audit export last --output evidence")]
     Export {
         /// Its id, or `last`
         run: String,
@@ -308,7 +327,8 @@ pub(crate) enum AuditCommand {
         #[arg(long, short, value_name = "DIR")]
         output: Option<PathBuf>,
     },
-    /// Check that nothing was changed; exit 1 names the first thing that does not fit
+    /// Check that nothing was changed; exit 1 and a name for all that does not fit
+    #[command(after_help = "Example: haft audit verify --anchors anchors.jsonl")]
     Verify {
         /// One run, or `last`; all where it is left out
         run: Option<String>,
@@ -317,8 +337,9 @@ pub(crate) enum AuditCommand {
         anchors: Option<PathBuf>,
     },
     /// Take the text of one record away; the chain still verifies
+    #[command(after_help = "Example: haft audit redact last 0 --reason 'a name in the prompt'")]
     Redact {
-        /// The run
+        /// Its id, or `last`
         run: String,
         /// The number of the record
         seq: u64,
@@ -327,6 +348,7 @@ pub(crate) enum AuditCommand {
         reason: String,
     },
     /// Print the head hash of each run, to be kept elsewhere
+    #[command(after_help = "Example: haft audit anchor > anchors.jsonl")]
     Anchor,
 }
 

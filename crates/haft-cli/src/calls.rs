@@ -21,7 +21,8 @@ pub(crate) fn as_json(outcome: &CallOutcome, session: &SessionId) -> Value {
         "alias": result.alias,
         "session": session,
         "run": outcome.run,
-        "arguments": outcome.arguments,
+        // What could not be read has no arguments; its text stands in the journal.
+        "arguments": outcome.arguments.as_object(),
         "is_error": result.is_error,
         "error_code": result.error_code,
         "content": result.text(),
@@ -51,7 +52,7 @@ fn dry_json(call: &DryCall, tools: &CompiledTools) -> Value {
         "alias": call.alias,
         "session": null,
         "run": null,
-        "arguments": call.arguments,
+        "arguments": call.arguments.as_object(),
         "is_error": refused.is_some(),
         "error_code": refused.map(|refused| &refused.code),
         "content": refused.map(|refused| &refused.message),

@@ -3,7 +3,9 @@
 //! [`Workplace`] is what the commands that run or read something share; [`Chosen`] is what a run needs: session, profile,
 //! project and the yeses given in advance.
 
+use std::future::Future;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use haft::system::{SystemClock, SystemIds};
@@ -93,7 +95,7 @@ impl Workplace {
         let ids = Arc::new(SystemIds::new().map_err(Failure::failed)?);
         let store = Arc::new(SqliteStore::open(setup.home.root(), clock.now())?);
         let mut services = Services::default();
-        folders::insert(&mut services, store.projects().await?, store.clone());
+        folders::insert(&mut services, setup.home.root(), store.projects().await?, store.clone());
         let engine = Engine::new(EngineParts {
             store: store.clone(),
             clock: clock.clone(),
@@ -147,7 +149,11 @@ impl Workplace {
             profile_name: name.text(),
             profile: Arc::new(loaded.profile),
             tools,
-            environment: ConsentEnvironment { project, project_folder },
+            environment: ConsentEnvironment {
+                project,
+                project_folder,
+                host: Some(folders::places(self.setup.home.root())),
+            },
             grants,
         })
     }
@@ -174,10 +180,23 @@ impl Workplace {
         options
     }
 
+    /// Begins to watch for Ctrl-C. It comes before the run, so that no Ctrl-C ends the process instead of the run.
+    pub(crate) async fn watch(&self) -> Watch {
+        let mut watch = watch();
+        // The first look is what makes the process listen.
+        tokio::select! {
+            biased;
+            _ = &mut watch => {}
+            () = std::future::ready(()) => return watch,
+        }
+        self::watch()
+    }
+
     /// Waits for a run. A Ctrl-C stops its tool, a second one the run; so does a reader of stdout that went away.
     pub(crate) async fn guard<T: Send + 'static>(
         &self,
         handle: RunHandle<T>,
+        mut watch: Watch,
         screen: Option<&Screen>,
     ) -> Result<T, Failure> {
         let interrupt = handle.stopper();
@@ -199,8 +218,13 @@ impl Workplace {
         loop {
             tokio::select! {
                 ended = &mut ended => return Ok(ended?),
-                pressed = tokio::signal::ctrl_c() => {
+                pressed = &mut watch => {
+                    watch = self::watch();
                     pressed.map_err(|error| Failure::failed(format!("Ctrl-C cannot be watched: {error}")))?;
+                    if surroundings::has_terminal() {
+                        // The terminal itself shows `^C`.
+                        self.setup.output.note("");
+                    }
                     interrupt();
                 }
                 () = self.interrupted.notified() => interrupt(),
@@ -248,6 +272,13 @@ impl Workplace {
         };
         self.setup.globals.allow.iter().map(grant).collect()
     }
+}
+
+/// Ends at the next Ctrl-C.
+pub(crate) type Watch = Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
+
+fn watch() -> Watch {
+    Box::pin(tokio::signal::ctrl_c())
 }
 
 /// A path as tools name it: absolute, links resolved. A relative one starts from the project's folder, if there is one.

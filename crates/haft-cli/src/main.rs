@@ -14,7 +14,6 @@ mod document;
 mod exit;
 mod folders;
 mod home;
-mod local;
 mod models;
 mod output;
 mod profiles;

@@ -3,6 +3,7 @@
 //! It decides nothing: answers go to the consent service, lines to the command.
 
 pub(crate) mod editor;
+pub(crate) mod fold;
 pub(crate) mod keys;
 pub(crate) mod question;
 pub(crate) mod screen;

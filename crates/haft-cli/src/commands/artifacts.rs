@@ -29,7 +29,7 @@ pub(crate) async fn run(setup: Setup, command: Option<ArtifactsCommand>) -> Resu
             if workplace.setup.globals.json {
                 workplace.setup.output.json(&found.snapshot())?;
             } else {
-                workplace.setup.output.foreign(&found.content)?;
+                workplace.setup.output.foreign_exact(&found.content)?;
             }
         }
     }

@@ -48,6 +48,10 @@ async fn find(workplace: &Workplace, name: &str) -> Result<RunRow, Failure> {
     };
     match at {
         Some(at) => Ok(rows.swap_remove(at)),
+        None if rows.is_empty() => {
+            Err(Failure::usage("there is no run yet")
+                .hint("`haft call`, `haft run` and `haft chat` make runs."))
+        }
         None => Err(Failure::usage(format!("there is no run `{name}`"))
             .hint("`haft audit runs` lists those that there are.")),
     }

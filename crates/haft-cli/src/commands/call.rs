@@ -44,9 +44,10 @@ pub(crate) async fn run(setup: Setup, arguments: CallArgs) -> Result<Exit, Failu
         return calls::print_dry(output, workplace.setup.globals.json, &calls, &chosen.tools);
     }
     let session = workplace.start(&chosen).await?;
+    let watch = workplace.watch().await;
     let handle = session.calls(requested, options);
     workplace.tell_ids(&session, handle.run());
-    let outcomes = workplace.guard(handle, None).await?;
+    let outcomes = workplace.guard(handle, watch, None).await?;
     let id = session.id().clone();
     session.close().await?;
     for outcome in &outcomes {

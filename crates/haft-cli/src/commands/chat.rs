@@ -9,7 +9,6 @@ use haft_engine::{Session, SessionChoice, conversation};
 use crate::commands::run::tell_end;
 use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
-use crate::local;
 use crate::models;
 use crate::output::counted;
 use crate::setup::Setup;
@@ -38,7 +37,9 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
     let mut session = workplace.start(&chosen).await?;
     let output = workplace.setup.output;
     let profile = &chosen.profile.name;
-    output.note(&format!("model {name}, profile {profile}, session {}", session.id()));
+    let project = chosen.environment.project.as_ref();
+    let project = project.map_or(String::new(), |project| format!(", project {project}"));
+    output.note(&format!("model {name}, profile {profile}{project}, session {}", session.id()));
     let before = conversation(workplace.store.as_ref(), session.id()).await?.len();
     if before > 0 {
         let id = session.id();
@@ -62,7 +63,7 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
                 session.close().await?;
                 chosen.session = SessionChoice::New;
                 session = workplace.start(&chosen).await?;
-                output.note(&format!("session {}", session.id()));
+                output.note(&format!("new session {}", session.id()));
             }
             command if interactive && command.starts_with('/') && !command.contains(char::is_whitespace) => {
                 output.note(&format!("there is no command `{command}`; /help lists them"));
@@ -103,8 +104,9 @@ async fn speak(
     let mut options = workplace.options(chosen, "chat");
     options.model = Some(name.to_owned());
     options.events = screen.clone();
+    let watch = workplace.watch().await;
     let handle = session.prompt(line, model.clone(), options);
-    let ended = workplace.guard(handle, Some(&screen)).await?;
+    let ended = workplace.guard(handle, watch, Some(&screen)).await?;
     if let Some(failure) = screen.take_failure() {
         return Err(failure);
     }
@@ -164,7 +166,7 @@ fn edited(editor: &mut LineEditor) -> Result<Option<String>, Failure> {
 
 /// No model is named: offers the demo and what is found on this machine.
 async fn offer_model(setup: &Setup, interactive: bool) -> Result<String, Failure> {
-    let found = local::models().await;
+    let found = haft_models::local_models(&haft_models::LOCAL_PORTS).await;
     let output = setup.output;
     output.note("No model is named.");
     if !interactive {

@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::args::Globals;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
-use crate::local;
 use crate::models;
 use crate::output::{Output, counted};
 use crate::profiles;
@@ -33,7 +32,7 @@ pub(crate) async fn run(globals: Globals, output: Output) -> Result<Exit, Failur
         Err(failure) => findings.push(bad("haft.toml", failure)),
     }
     findings.push(store(&home).await);
-    let found = local::models().await;
+    let found = haft_models::local_models(&haft_models::LOCAL_PORTS).await;
     findings.push(if found.is_empty() {
         good(
             "model servers",
@@ -49,7 +48,8 @@ pub(crate) async fn run(globals: Globals, output: Output) -> Result<Exit, Failur
     } else {
         for one in &findings {
             let mark = if one.good { "ok " } else { "BAD" };
-            output.foreign_line(&format!("{mark}  {:13}  {}", one.name, one.text))?;
+            let text = one.text.replace('\n', &format!("\n{:20}", ""));
+            output.foreign_line(&format!("{mark}  {:13}  {text}", one.name))?;
         }
     }
     Ok(if findings.iter().all(|one| one.good) { Exit::Done } else { Exit::Failed })

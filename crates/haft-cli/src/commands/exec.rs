@@ -34,9 +34,10 @@ pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failu
     }
     let wire_ids: Vec<_> = requested.iter().map(|one| one.wire_id().cloned()).collect();
     let session = workplace.start(&chosen).await?;
+    let watch = workplace.watch().await;
     let handle = session.calls(requested, options);
     workplace.tell_ids(&session, handle.run());
-    let outcomes = workplace.guard(handle, None).await?;
+    let outcomes = workplace.guard(handle, watch, None).await?;
     let id = session.id().clone();
     session.close().await?;
     // There is one outcome for each request, in the same order.

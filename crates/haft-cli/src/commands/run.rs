@@ -47,9 +47,10 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     options.model = Some(name);
     options.no_tools = arguments.no_tools;
     options.events = screen.clone();
+    let watch = workplace.watch().await;
     let handle = session.prompt(prompt, model, options);
     workplace.tell_ids(&session, handle.run());
-    let ended = workplace.guard(handle, Some(&screen)).await?;
+    let ended = workplace.guard(handle, watch, Some(&screen)).await?;
     session.close().await?;
     if let Some(failure) = screen.take_failure() {
         return Err(failure);

@@ -47,7 +47,10 @@ async fn show(workplace: &Workplace, id: &str) -> Result<(), Failure> {
     if workplace.setup.globals.json {
         return output.json(&messages.iter().map(as_json).collect::<Vec<_>>());
     }
-    for message in &messages {
+    for (number, message) in messages.iter().enumerate() {
+        if number > 0 && matches!(message, Message::User(_)) {
+            output.line("")?;
+        }
         output.foreign_line(&as_text(message))?;
     }
     if messages.is_empty() {

@@ -28,12 +28,13 @@ pub(crate) fn settings(home: &Home, loaded: &LoadedConfig) -> Vec<Setting> {
     if let Some(tree) = &loaded.tree {
         flatten("", tree, &mut settings);
     }
-    let defaults: [(&str, serde_json::Value); 6] = [
+    let defaults: [(&str, serde_json::Value); 7] = [
         ("default_profile", "default".into()),
         ("default_model", serde_json::Value::Null),
         ("registry.allow_override", false.into()),
         ("consent.timeout_s", 300.into()),
         ("consent.grace_s", 30.into()),
+        ("spill.preview", serde_json::Value::Null),
         ("read_artifact_max_chars", 50_000.into()),
     ];
     for (key, value) in defaults {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::terminal;
 
+use super::fold::cells_of;
+
 /// How often it is looked whether the question was closed elsewhere.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -40,14 +42,14 @@ impl Drop for Raw {
     }
 }
 
-/// Offers keys by `prompt`, a line without its end, and waits for one of them; the key is echoed. What was typed before the
+/// Offers keys by `prompt`, whose last line has no end, and waits for one of them; the key is echoed. What was typed before the
 /// prompt is dropped.
 pub(crate) fn one_of(prompt: &str, offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
     let raw = Raw::enter()?;
     while event::poll(Duration::ZERO)? {
         drop(event::read()?);
     }
-    echo(prompt)?;
+    echo(&prompt.replace('\n', "\r\n"))?;
     let pressed = loop {
         match next(closed)? {
             Next::Closed => break Pressed::Closed,
@@ -81,8 +83,14 @@ pub(crate) fn line(prompt: &str, closed: &dyn Fn() -> bool) -> io::Result<Presse
             Next::Key(KeyCode::Enter) => break Pressed::Line(text.trim().to_owned()),
             Next::Key(KeyCode::Esc) => break Pressed::Line(String::new()),
             Next::Key(KeyCode::Backspace) => {
-                if text.pop().is_some() {
-                    echo("\u{8} \u{8}")?;
+                // A mark that takes no column goes with the character below it.
+                while let Some(gone) = text.pop() {
+                    let cells = cells_of(gone);
+                    if cells > 0 {
+                        let back = "\u{8}".repeat(cells);
+                        echo(&format!("{back}{}{back}", " ".repeat(cells)))?;
+                        break;
+                    }
                 }
             }
             Next::Key(KeyCode::Char(key)) => {
@@ -95,6 +103,14 @@ pub(crate) fn line(prompt: &str, closed: &dyn Fn() -> bool) -> io::Result<Presse
     drop(raw);
     echo("\n")?;
     Ok(pressed)
+}
+
+/// How many columns of a line may be filled, one less than the terminal has; 79 where it does not say.
+pub(crate) fn columns() -> usize {
+    match terminal::size() {
+        Ok((columns @ 1.., _)) => usize::from(columns) - 1,
+        _ => 79,
+    }
 }
 
 /// Says that a second Ctrl-C leaves, and stays in raw mode, so that it is not taken for a signal.

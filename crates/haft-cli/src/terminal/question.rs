@@ -4,21 +4,22 @@ use haft_core::{Question, Scope, Timestamp};
 use serde_json::Value;
 
 use crate::output::counted;
+use crate::terminal::fold::fold;
 use crate::untrusted::{visible, visible_line};
 
-/// What is printed before the keys are offered. `now` turns the deadline into minutes.
-pub(crate) fn text(question: &Question, now: Timestamp) -> String {
-    let mut text = format!("\n? {}\n", visible(&question.text));
+/// What is printed before the keys are offered. `now` turns the deadline into minutes, `columns` is the terminal's width.
+pub(crate) fn text(question: &Question, now: Timestamp, columns: usize) -> String {
+    let mut text = String::new();
     match &question.arguments {
         Value::Object(map) => {
             for (key, value) in map {
-                push_argument(&mut text, key, value);
+                push_argument(&mut text, key, value, columns);
             }
         }
-        other => text.push_str(&format!("  {}\n", visible(&other.to_string()))),
+        other => fold(&mut text, &visible(&other.to_string()), ["  ", "  | ", CONTINUED], columns),
     }
-    let rule = visible(&question.rule);
-    text.push_str(&format!("  ({}, {}; {rule}", visible(&question.title), question.tool_id));
+    let (title, rule) = (visible_line(&question.title), visible_line(&question.rule));
+    let mut about = format!("({title}, {}; {rule}", question.tool_id);
     if let Some(deadline) = question.deadline {
         let seconds = deadline.since(now).div_ceil(1000);
         let wait = if seconds > 90 {
@@ -26,37 +27,59 @@ pub(crate) fn text(question: &Question, now: Timestamp) -> String {
         } else {
             counted(usize::try_from(seconds).unwrap_or(usize::MAX), "second")
         };
-        text.push_str(&format!("; no answer within {wait} is a no"));
+        about.push_str(&format!("; no answer within {wait} is a no"));
     }
-    text.push_str(")\n");
+    fold(&mut text, &format!("{about})"), ["  ", "   ", "   "], columns);
     text
 }
 
+/// The question itself.
+pub(crate) fn headline(question: &Question, columns: usize) -> String {
+    let mut text = String::new();
+    fold(&mut text, &visible(&question.text), ["? ", "  | ", CONTINUED], columns);
+    text
+}
+
+/// What a line begins with that only goes on because the terminal is narrow.
+const CONTINUED: &str = "    … ";
+
 /// One argument: on its line, or as a block that no value can look like another key from within.
-fn push_argument(text: &mut String, key: &str, value: &Value) {
+fn push_argument(text: &mut String, key: &str, value: &Value, columns: usize) {
     let key = visible_line(key);
     let shown = match value {
         Value::String(value) => value.clone(),
         other => other.to_string(),
     };
+    let shown = visible(&shown);
     if shown.contains('\n') {
         text.push_str(&format!("  {key}:\n"));
-        for line in visible(&shown).split('\n') {
-            text.push_str(&format!("    | {line}\n"));
-        }
+        fold(text, &shown, ["    | ", "    | ", CONTINUED], columns);
     } else {
-        text.push_str(&format!("  {key}: {}\n", visible(&shown)));
+        fold(text, &shown, [&format!("  {key}: "), "", CONTINUED], columns);
     }
 }
 
-/// The keys, in one line.
-pub(crate) fn keys(question: &Question) -> String {
-    match remembered(question) {
-        Some(scope) => format!(
-            "  [y] yes, once   [s] yes, for this session: {}   [n] no   [e] no, and say why: ",
-            visible(&scope.to_string())
-        ),
-        None => "  [y] yes, once   [n] no   [e] no, and say why: ".to_owned(),
+/// The keys, one a line, and last the prompt without a line end.
+pub(crate) fn keys(question: &Question, columns: usize) -> String {
+    let mut text = "  [y] yes, once\n".to_owned();
+    let scope = remembered(question);
+    if let Some(scope) = scope {
+        let covered = format!("yes, for this session: {}", visible_line(&covered(scope, &question.alias)));
+        fold(&mut text, &covered, ["  [s] ", "      ", "      "], columns);
+    }
+    text.push_str("  [n] no\n  [e] no, and say why\n");
+    text.push_str(if scope.is_some() { "  y, s, n or e: " } else { "  y, n or e: " });
+    text
+}
+
+/// What a scope covers, in words.
+fn covered(scope: &Scope, alias: &str) -> String {
+    match scope {
+        Scope::Tool => format!("whatever `{alias}` is asked to do"),
+        Scope::Path(path) => format!("`{alias}` for everything in {path}"),
+        Scope::File(path) => format!("`{alias}` for the file {path}"),
+        Scope::Host(host) => format!("`{alias}` for the host {host}"),
+        Scope::Command(shape) => format!("commands like `{shape}`"),
     }
 }
 
@@ -92,20 +115,28 @@ mod tests {
 
     #[test]
     fn a_question_is_shown_whole_and_hides_nothing() {
-        insta::assert_snapshot!(text(&question(false), Timestamp(1_000)), @r#"
-
-        ? Write `a\u{202e}b`?
+        assert_eq!(headline(&question(false), 80), "? Write `a\\u{202e}b`?\n");
+        insta::assert_snapshot!(text(&question(false), Timestamp(1_000), 79), @r#"
           path: a\u{202e}b
           content:
             | x
             | \u{1b}[2J
-          (File write, builtin:project.file_write; permission of `file_write`: ask; no answer within 5 minutes is a no)
+          (File write, builtin:project.file_write; permission of `file_write`: ask; no 
+           answer within 5 minutes is a no)
         "#);
     }
 
     #[test]
-    fn what_must_be_asked_every_time_offers_no_memory() {
-        assert!(keys(&question(false)).contains("for this session: path:/p/a"));
-        assert!(!keys(&question(true)).contains("session"));
+    fn the_keys_say_what_a_yes_covers() {
+        insta::assert_snapshot!(keys(&question(false), 39), @r"
+          [y] yes, once
+          [s] yes, for this session: 
+              `file_write` for everything in 
+              /p/a
+          [n] no
+          [e] no, and say why
+          y, s, n or e:
+        ");
+        assert!(!keys(&question(true), 79).contains("session"));
     }
 }

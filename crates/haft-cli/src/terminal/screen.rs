@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, Tone};
 use crate::untrusted::visible_short;
 
 /// Longest line about a call.
@@ -117,8 +117,9 @@ impl Screen {
             "progress" => format!("  {}", visible_short(text_of(payload, "line"), WIDTH)),
             _ => return Ok(()),
         };
+        let tone = if event.kind == "tool_call_failed" { Tone::Bad } else { Tone::Faint };
         self.end_line(state)?;
-        self.output.note(&line);
+        self.output.note_in(tone, &line);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::keys::{self, Pressed};
 use super::question;
-use crate::output::Output;
+use crate::output::{Output, Tone};
 
 const NAME: &str = "terminal";
 
@@ -100,10 +100,13 @@ enum Asked {
 }
 
 fn ask(question: &Question, output: Output, closed: &dyn Fn() -> bool) -> io::Result<Asked> {
-    output.note_raw(&question::text(question, SystemClock.now()));
+    let columns = keys::columns();
+    output.note("");
+    output.note_in(Tone::Strong, &question::headline(question, columns));
+    output.note_raw(&question::text(question, SystemClock.now(), columns));
     let scope = question::remembered(question);
     let offered: &[char] = if scope.is_some() { &['y', 's', 'n', 'e'] } else { &['y', 'n', 'e'] };
-    let answer = match keys::one_of(&question::keys(question), offered, closed)? {
+    let answer = match keys::one_of(&question::keys(question, columns), offered, closed)? {
         Pressed::Interrupt => return Ok(Asked::Interrupt),
         Pressed::Closed => return Ok(Asked::Closed),
         Pressed::Key('y') => Answer::Once,

@@ -152,6 +152,40 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
+fn every_subcommand_has_help_with_an_example_of_itself() {
+    let home = Home::new();
+    for line in [
+        "tools list",
+        "tools show",
+        "tools prompt",
+        "sessions list",
+        "sessions show",
+        "sessions delete",
+        "artifacts list",
+        "artifacts get",
+        "project add",
+        "project list",
+        "project remove",
+        "profile list",
+        "profile show",
+        "profile check",
+        "config show",
+        "config check",
+        "audit runs",
+        "audit show",
+        "audit export",
+        "audit verify",
+        "audit redact",
+        "audit anchor",
+    ] {
+        let words: Vec<&str> = line.split(' ').chain(["--help"]).collect();
+        let run = home.haft(&words);
+        assert_eq!(run.exit, Some(0), "{line}: {run}");
+        assert!(run.stdout.contains(&format!("Example: haft {line}")), "{line}: {run}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_exit_2() {
     let home = Home::new();
     for arguments in [

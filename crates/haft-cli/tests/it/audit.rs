@@ -181,3 +181,13 @@ fn heads_are_anchored_and_a_lost_run_is_missed() {
     error: --anchors absent: No such file or directory (os error 2)
     "#);
 }
+
+#[test]
+fn where_no_run_is_yet_the_next_step_is_told() {
+    let home = Home::new();
+    for command in ["show", "export"] {
+        let run = home.haft(&["audit", command, "last"]);
+        assert_eq!((run.exit, run.stdout.as_str()), (Some(2), ""), "{run}");
+        assert!(run.stderr.starts_with("error: there is no run yet\n"), "{run}");
+    }
+}

@@ -81,3 +81,14 @@ fn the_doctor_says_what_works() {
         .collect();
     assert_eq!(bad, ["default model", "model entry", "store"]);
 }
+
+#[test]
+fn the_doctor_keeps_several_mistakes_in_its_column() {
+    let home = Home::new();
+    home.write("home/haft.toml", "a = 1\nb = 2\n");
+    let run = home.haft(&["doctor"]);
+    assert_eq!(run.exit, Some(1), "{run}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let at = lines.iter().position(|line| line.starts_with("BAD  haft.toml      ")).unwrap();
+    assert!(lines[at + 1].starts_with(&format!("{:20}/", "")), "{run}");
+}

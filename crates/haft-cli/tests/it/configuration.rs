@@ -15,6 +15,7 @@ fn settings_are_shown_with_their_origin() {
     registry.allow_override = false
     consent.timeout_s = 300
     consent.grace_s = 30
+    spill.preview = (not set)
     read_artifact_max_chars = 50000
     --- stderr
     "#);
@@ -34,13 +35,14 @@ fn settings_are_shown_with_their_origin() {
     default_profile = "default"                      # built in
     registry.allow_override = false                  # built in
     consent.grace_s = 30                             # built in
+    spill.preview = (not set)                        # built in
     read_artifact_max_chars = 50000                  # built in
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["config", "show", "--json"]), @r#"
     exit: 0
     --- stdout
-    [{"key":"home","value":"[FOLDER]/home","origin":"--home"},{"key":"default_model","value":"fast","origin":"haft.toml:1"},{"key":"models.fast.url","value":"http://***@127.0.0.1:8080/v1#qwen","origin":"haft.toml:3"},{"key":"models.fast.key_env","value":"FAST_KEY","origin":"haft.toml:4"},{"key":"consent.timeout_s","value":60,"origin":"haft.toml:6"},{"key":"default_profile","value":"default","origin":"built in"},{"key":"registry.allow_override","value":false,"origin":"built in"},{"key":"consent.grace_s","value":30,"origin":"built in"},{"key":"read_artifact_max_chars","value":50000,"origin":"built in"}]
+    [{"key":"home","value":"[FOLDER]/home","origin":"--home"},{"key":"default_model","value":"fast","origin":"haft.toml:1"},{"key":"models.fast.url","value":"http://***@127.0.0.1:8080/v1#qwen","origin":"haft.toml:3"},{"key":"models.fast.key_env","value":"FAST_KEY","origin":"haft.toml:4"},{"key":"consent.timeout_s","value":60,"origin":"haft.toml:6"},{"key":"default_profile","value":"default","origin":"built in"},{"key":"registry.allow_override","value":false,"origin":"built in"},{"key":"consent.grace_s","value":30,"origin":"built in"},{"key":"spill.preview","value":null,"origin":"built in"},{"key":"read_artifact_max_chars","value":50000,"origin":"built in"}]
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["config", "check"]), @r#"

@@ -139,3 +139,20 @@ fn calls_of_one_text_see_what_the_ones_before_did() {
     assert_eq!(home.haft_with(&["exec", "--profile", "artifactflow"], text).exit, Some(0));
     assert_eq!(home.haft(&["artifacts", "get", "a"]).stdout, "new");
 }
+
+#[test]
+fn a_call_that_cannot_be_read_has_no_arguments() {
+    let home = Home::new();
+    let text = "<tool_call><name>calculator</name><params><expression><![CDATA[1 +";
+    for more in [&["--json"][..], &["--json", "--dry-run"]] {
+        let run = home.haft_with(&[&["exec"], more].concat(), text);
+        let call: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(run.exit, Some(1), "{run}");
+        assert_eq!(
+            (&call["arguments"], &call["is_error"]),
+            (&serde_json::Value::Null, &true.into()),
+            "{run}"
+        );
+        assert_eq!(call["error_code"], "agent.malformed_call", "{run}");
+    }
+}

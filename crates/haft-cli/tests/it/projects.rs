@@ -162,7 +162,7 @@ fn changes_of_files_are_asked_by_folder() {
     --- stdout
     file_write {"content":"two","encoding":"utf-8","mode":"write","path":"sub/b.txt","project_id":"notes"}
       ask: permission of `file_write`: ask
-      question: Write 3 characters to the file `sub/b.txt`, in place of what it holds?
+      question: Write 3 characters to the file `sub/b.txt`, in place of whatever it holds?
       a yes may cover: path:[FOLDER]/notes/sub, file:[FOLDER]/notes/sub/b.txt, the whole tool
     --- stderr
     "#);

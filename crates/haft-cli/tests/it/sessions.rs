@@ -35,12 +35,14 @@ fn sessions_are_listed_and_shown() {
     ← create_artifact: Created artifact `plan.md`, version 1, 1 line.
     create_artifact answered:
     Created artifact `plan.md`, version 1, 1 line.
+
     > rewrite_artifact id=plan.md content=two
     I am the demo, no language model. I make this call:
     → rewrite_artifact content=two id=plan.md
     ← rewrite_artifact: Rewrote artifact `plan.md`: version 2, 1 line.
     rewrite_artifact answered:
     Rewrote artifact `plan.md`: version 2, 1 line.
+
     > read_artifact
     I am the demo, no language model. I make this call:
     → read_artifact

@@ -20,10 +20,19 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `haft` in a terminal; none where there is no `script`.
+    /// Starts `haft` in a terminal that does not tell its size.
     fn start(home: &Home, arguments: &str) -> Self {
+        Self::prepared(home, "", arguments)
+    }
+
+    /// Starts `haft` in a terminal of so many columns.
+    fn narrow(home: &Home, columns: usize, arguments: &str) -> Self {
+        Self::prepared(home, &format!("stty cols {columns} rows 30;"), arguments)
+    }
+
+    fn prepared(home: &Home, before: &str, arguments: &str) -> Self {
         let line = format!(
-            "{} --home {} {arguments}; echo \"[exit $?]\"",
+            "{before} {} --home {} {arguments}; echo \"[exit $?]\"",
             env!("CARGO_BIN_EXE_haft"),
             home.path("home").display()
         );
@@ -101,7 +110,7 @@ const CHAT: &str = "chat --model demo --profile asks";
 fn a_question_is_answered_by_its_keys_and_never_by_enter() {
     let home = asking();
     let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
-    let question = terminal.wait_for("say why: ");
+    let question = terminal.wait_for("or e: ");
     assert!(question.contains("? Run calculator?") && question.contains("expression: 6*7"), "{question}");
     terminal.press("\r\r x");
     terminal.press("y");
@@ -116,12 +125,12 @@ fn a_question_is_answered_by_its_keys_and_never_by_enter() {
 fn a_no_is_a_refusal_with_or_without_a_reason() {
     let home = asking();
     let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
-    terminal.wait_for("say why: ");
+    terminal.wait_for("or e: ");
     terminal.press("n");
     terminal.wait_for("The person refused");
     assert_eq!(terminal.end(), "3");
     let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
-    terminal.wait_for("say why: ");
+    terminal.wait_for("or e: ");
     terminal.press("e");
     terminal.wait_for("why not: ");
     terminal.press("not toda\u{7f}ay\r");
@@ -136,8 +145,8 @@ fn a_yes_for_the_session_is_asked_once() {
     let mut terminal = Terminal::start(&home, CHAT);
     terminal.wait_for("> ");
     terminal.press("calculator expression=6*7\r");
-    terminal.wait_for("for this session: the whole tool");
-    terminal.wait_for("say why: ");
+    terminal.wait_for("for this session: whatever `calculator` is asked to do");
+    terminal.wait_for("or e: ");
     terminal.press("s");
     terminal.wait_for("42");
     terminal.wait_for("> ");
@@ -149,7 +158,7 @@ fn a_yes_for_the_session_is_asked_once() {
     terminal.wait_for("session s_");
     terminal.wait_for("> ");
     terminal.press("calculator expression=6*9\r");
-    terminal.wait_for("say why: ");
+    terminal.wait_for("or e: ");
     terminal.press("n");
     terminal.wait_for("refused");
     terminal.wait_for("> ");
@@ -158,6 +167,63 @@ fn a_yes_for_the_session_is_asked_once() {
     // Another process asks again, in the very session that had the yes.
     let session = home.json(&["sessions"])[1]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.haft(&["call", "calculator", "expression=1", "--session", &session]).exit, Some(3));
+}
+
+#[test]
+fn a_question_fits_a_narrow_terminal_and_no_value_looks_like_another_argument() {
+    let home = asking();
+    let forged = format!("expression='{}expression: 1'", "9".repeat(26));
+    let mut terminal = Terminal::narrow(&home, 40, &format!("call calculator {forged} --profile asks"));
+    terminal.wait_for("? Run calculator?");
+    let question = terminal.wait_for("or e: ");
+    for line in question.lines() {
+        assert!(line.trim_end().chars().count() < 40, "{line:?} in {question}");
+        assert!(!line.starts_with("  expression: 1"), "{question}");
+    }
+    assert_eq!(question.matches("    … ").count(), 1, "{question}");
+    terminal.press("n");
+    assert_eq!(terminal.end(), "3");
+}
+
+#[test]
+fn a_wide_character_is_taken_back_with_both_its_columns() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("or e: ");
+    terminal.press("e");
+    terminal.wait_for("why not: ");
+    terminal.press("漢\u{7f}");
+    terminal.wait_for("\u{8}\u{8}  \u{8}\u{8}");
+    terminal.press("no\r");
+    terminal.wait_for("says: no");
+    assert_eq!(terminal.end(), "3");
+}
+
+#[test]
+fn lines_are_set_off_unless_no_color_is_set() {
+    let home = asking();
+    let line = "call calculator expression=6*7 --profile asks";
+    let mut terminal = Terminal::start(&home, line);
+    terminal.wait_for("\u{1b}[1m? Run calculator?\u{1b}[0m");
+    terminal.wait_for("or e: ");
+    terminal.press("n");
+    terminal.end();
+    let mut terminal = Terminal::prepared(&home, "export NO_COLOR=1;", line);
+    let before = terminal.wait_for("? Run calculator?");
+    assert!(!before.contains("\u{1b}[1m"), "{before:?}");
+    terminal.wait_for("or e: ");
+    terminal.press("n");
+    terminal.end();
+}
+
+#[test]
+fn an_artifact_ends_its_line_in_a_terminal_alone() {
+    let home = Home::new();
+    home.haft(&["call", "create_artifact", "id=a", "title=A", "content=no line end"]);
+    assert_eq!(home.haft(&["artifacts", "get", "a"]).stdout, "no line end");
+    let mut terminal = Terminal::start(&home, "artifacts get a");
+    terminal.wait_for("no line end\r\n");
+    assert_eq!(terminal.end(), "0");
 }
 
 #[test]
@@ -177,7 +243,7 @@ fn no_answer_in_time_is_a_no() {
         "---\ntools: {allow: [calculator], permission: {calculator: ask}}\nconsent: {timeout_s: 1}\n---\n";
     home.write("home/profiles/asks.md", profile);
     let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
-    terminal.wait_for("no answer within 1 second is a no");
+    terminal.wait_for("within 1 second is a no");
     terminal.wait_for("nobody answered in time");
     assert_eq!(terminal.end(), "3");
 }
@@ -185,12 +251,15 @@ fn no_answer_in_time_is_a_no() {
 #[test]
 fn ctrl_c_stops_what_runs_and_twice_at_the_prompt_leaves() {
     let home = asking();
-    let mut terminal = Terminal::start(&home, CHAT);
+    std::fs::create_dir(home.path("notes")).unwrap();
+    home.haft(&["project", "add", "notes"]);
+    let mut terminal = Terminal::start(&home, &format!("{CHAT} --project notes"));
+    terminal.wait_for("profile asks, project notes, session s_");
     terminal.wait_for("> ");
     terminal.press("calculator expression=6*7\r");
-    terminal.wait_for("say why: ");
+    terminal.wait_for("or e: ");
     terminal.press("\x03");
-    terminal.wait_for("✗ calculator");
+    terminal.wait_for("✗ calculator: `calculator` was not run: it was stopped.");
     terminal.wait_for("> ");
     terminal.press("\x03");
     terminal.wait_for("Ctrl-C again leaves");

@@ -6,6 +6,7 @@
 )]
 
 mod demo;
+mod local;
 mod openai_failures;
 mod openai_turns;
 mod scripted;

@@ -1,6 +1,6 @@
 //! Model servers on this machine: who answers on the ports that they usually take (design: models).
 //!
-//! Only loopback is asked, each port for at most 150 ms, all at once. Nothing but the list of models is read.
+//! Only loopback is asked, each port for at most 150 ms, all at once. Nothing but the list of models is read, and no key is sent.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Ollama, LM Studio, llama.cpp, vLLM.
-const PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
+/// The ports that local model servers usually take: Ollama, LM Studio, llama.cpp, vLLM.
+pub const LOCAL_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
 
 /// How long one port may take.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -18,10 +18,17 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// Longest answer that is read, in bytes.
 const LONGEST_ANSWER: u64 = 1024 * 1024;
 
-/// Models that can be used at once, as `--model` takes them.
-pub(crate) async fn models() -> Vec<String> {
-    let asked: Vec<_> =
-        PORTS.map(|port| tokio::spawn(timeout(PATIENCE, models_of(port)))).into_iter().collect();
+/// The models that OpenAI-compatible servers on these ports of loopback offer, as `--model` takes them
+/// (`http://127.0.0.1:PORT/v1#NAME`), in the order of the ports. A port that is closed, silent for 150 ms or speaks something
+/// else offers none.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// assert_eq!(haft_models::local_models(&[]).await, Vec::<String>::new());
+/// # });
+/// ```
+pub async fn local_models(ports: &[u16]) -> Vec<String> {
+    let asked: Vec<_> = ports.iter().map(|port| tokio::spawn(timeout(PATIENCE, models_of(*port)))).collect();
     let mut found = Vec::new();
     for one in asked {
         if let Ok(Ok(Some(mut models))) = one.await {
