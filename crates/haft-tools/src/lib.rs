@@ -19,6 +19,8 @@ pub mod artifacts;
 pub mod data;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "host")]
+pub mod host;
 
 use std::sync::Arc;
 
@@ -35,6 +37,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         artifacts::tools()?,
         #[cfg(feature = "files")]
         files::tools()?,
+        #[cfg(feature = "host")]
+        host::tools()?,
         #[cfg(feature = "data")]
         data::tools()?,
     ]);

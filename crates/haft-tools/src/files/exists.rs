@@ -11,7 +11,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Place, blocking, family, folder, reads};
+use super::{Place, blocking, counted, family, folder, reads};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -81,7 +81,10 @@ async fn exists(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOut
             "other"
         };
         let shown = match kind {
-            "file" => format!("`{path}` exists: a file of {} bytes.", metadata.len()),
+            "file" => {
+                let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+                format!("`{path}` exists: a file of {}.", counted(size, "byte"))
+            }
             "folder" => format!("`{path}` exists: a folder."),
             _ => format!("`{path}` exists, but is neither a file nor a folder."),
         };

@@ -49,6 +49,11 @@ pub fn tools() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
     ])
 }
 
+/// `1 byte`, `2 bytes`.
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// The name of the parameter that the host fills (FIL-01, CTX-02).
 const PROJECT_ID: &str = "project_id";
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folder::replace;
-use super::{Place, Remembered, blocking, encoding, family, scopes, writes};
+use super::{Place, Remembered, blocking, counted, encoding, family, scopes, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -69,11 +69,11 @@ impl Tool for FileWrite {
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let (path, content) = (arguments.text("path"), arguments.text("content"));
-        let characters = content.unwrap_or_default().chars().count();
+        let characters = counted(content.unwrap_or_default().chars().count(), "character");
         let path = path.unwrap_or_default();
         let meaning = match arguments.text("mode") {
-            Some("append") => format!("Append {characters} characters to the file `{path}`?"),
-            _ => format!("Write {characters} characters to the file `{path}`, in place of what it holds?"),
+            Some("append") => format!("Append {characters} to the file `{path}`?"),
+            _ => format!("Write {characters} to the file `{path}`, in place of whatever it holds?"),
         };
         Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::Folder) })
     }
@@ -97,7 +97,7 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
     let added = encoding::encode(wanted.content, encoding::named(wanted.encoding)?)?;
     let (place, before) = place.before().await?;
     let image = place.keep(context, before.as_ref()).await?;
-    let (created, size, fresh, mode) = (before.is_none(), added.len(), context.ids().fresh(), wanted.mode);
+    let (created, bytes, fresh, mode) = (before.is_none(), added.len(), context.ids().fresh(), wanted.mode);
     let (place, after) = blocking(move || {
         let bytes = match (&before, mode) {
             (Some(seen), Mode::Append) => [seen.bytes.as_slice(), &added].concat(),
@@ -107,12 +107,12 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
         Ok((place, after))
     })
     .await?;
-    let path = &place.path;
+    let (path, size) = (&place.path, counted(bytes, "byte"));
     let message = match (mode, created) {
-        (Mode::Append, false) => format!("Added {size} bytes at the end of `{path}`."),
-        (Mode::Append | Mode::Write, true) => format!("Wrote the new file `{path}`, {size} bytes."),
-        (Mode::Write, false) => format!("Wrote `{path}`, {size} bytes, in the place of what it held."),
+        (Mode::Append, false) => format!("Added {size} at the end of `{path}`."),
+        (Mode::Append | Mode::Write, true) => format!("Wrote the new file `{path}`, {size}."),
+        (Mode::Write, false) => format!("Wrote `{path}`, {size}, in the place of what it held."),
     };
-    let structured = json!({"path": path.to_string(), "bytes": size, "created": created});
+    let structured = json!({"path": path.to_string(), "bytes": bytes, "created": created});
     Ok(ToolOutput::of_text(message).with_structured(structured).with_change(place.change(image, Some(after))))
 }

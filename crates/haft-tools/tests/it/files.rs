@@ -89,7 +89,7 @@ async fn overwriting_keeps_a_before_image_and_appending_keeps_the_text() {
     assert_eq!(ground.file("new/deep/a.txt").unwrap(), "one\ntwo\n");
     assert_eq!(ground.image(&change(&added).before.unwrap()).unwrap(), b"one\n");
     let over = tools.call("file_write", json!({"path": "new/deep/a.txt", "content": "x"})).await.unwrap();
-    assert_eq!(over.text(), "Wrote `new/deep/a.txt`, 1 bytes, in the place of what it held.");
+    assert_eq!(over.text(), "Wrote `new/deep/a.txt`, 1 byte, in the place of what it held.");
     assert_eq!(ground.image(&change(&over).before.unwrap()).unwrap(), b"one\ntwo\n");
     assert_eq!(change(&over).after, Some(Digest::of(b"x")));
     let wrong = tools.error("file_write", json!({"path": "a", "content": "x", "mode": "shout"})).await;

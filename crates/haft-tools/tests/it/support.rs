@@ -68,6 +68,7 @@ impl Invocation {
         self.environment = ConsentEnvironment {
             project: Some(ProjectId::new(id)),
             project_folder: folder.map(str::to_owned),
+            ..ConsentEnvironment::default()
         };
         self
     }
