@@ -174,7 +174,7 @@ impl AskingCall {
                 return Err(self.decided.refuse(message));
             }
             Closing::Cancelled => {
-                let message = format!("`{alias}` was not run: the run was stopped.");
+                let message = format!("`{alias}` was not run: it was stopped.");
                 let mut refused = self.decided.refuse(message);
                 refused.code = ErrorCode::CALL_CANCELLED;
                 return Err(refused);
