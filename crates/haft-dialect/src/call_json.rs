@@ -89,6 +89,64 @@ pub(crate) fn with_brackets_closed(text: &str) -> Option<String> {
     Some(closed)
 }
 
+/// The text with the quotes inside of its strings escaped, if what follows each quote tells which of them end a string,
+/// and the ones inside come in pairs.
+pub(crate) fn with_quotes_escaped(text: &str) -> Option<String> {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let mut open: Vec<char> = Vec::new();
+    let mut string: Option<InString> = None;
+    let mut before = ' ';
+    let mut mended = false;
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match (&mut string, character) {
+            (Some(_), '\\') => {
+                escaped.push(character);
+                escaped.extend(characters.next().map(|(_, next)| next));
+                continue;
+            }
+            (Some(inside), '"') => {
+                let next = text.get(at + 1..)?.trim_start_matches(is_blank).chars().next();
+                let ends = if inside.is_key { next == Some(':') } else { matches!(next?, ',' | '}' | ']') };
+                if !ends {
+                    inside.quotes += 1;
+                    mended = true;
+                    escaped.push('\\');
+                } else if inside.quotes % 2 == 0 {
+                    string = None;
+                    before = '"';
+                } else {
+                    return None;
+                }
+            }
+            (Some(_), _) => {}
+            (None, '"') => {
+                let is_key = open.last() == Some(&'{') && matches!(before, '{' | ',');
+                string = Some(InString { is_key, quotes: 0 });
+            }
+            (None, _) => {
+                match character {
+                    '{' | '[' => open.push(character),
+                    '}' | ']' => drop(open.pop()),
+                    _ => {}
+                }
+                if !is_blank(character) {
+                    before = character;
+                }
+            }
+        }
+        escaped.push(character);
+    }
+    (mended && string.is_none()).then_some(escaped)
+}
+
+/// A string that is being read.
+struct InString {
+    is_key: bool,
+    /// Quotes inside of it that are not escaped.
+    quotes: u32,
+}
+
 /// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
 pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<JsonCall<'a>, NoCall>> {
     match literal {

@@ -28,8 +28,9 @@ const ENDS: [&str; 17] = [
 const TURNS: [&str; 4] = ["<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|start|>"];
 
 /// Lines by which a model invents the answer of a tool.
-const INVENTED_LINES: [&str; 6] = [
+const INVENTED_LINES: [&str; 7] = [
     "observation:",
+    "observation：",
     "tool result:",
     "tool output:",
     "tool response:",

@@ -76,31 +76,6 @@ impl Defaults {
     }
 }
 
-/// Whether a schema names parameters of one scalar type each and nothing that needs a choice between readings.
-pub(crate) fn has_plain_parameters(schema: &Value) -> bool {
-    const CHOICES: [&str; 7] = ["$ref", "anyOf", "oneOf", "allOf", "if", "not", "patternProperties"];
-    let chosen = |schema: &Value| CHOICES.iter().any(|key| schema.get(key).is_some());
-    let scalar = |schema: &Value| {
-        let scalars = ["string", "integer", "number", "boolean"];
-        schema.get("type").and_then(Value::as_str).is_some_and(|name| scalars.contains(&name))
-            && !chosen(schema)
-    };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    !chosen(schema)
-        && schema.get("additionalProperties").is_none_or(Value::is_boolean)
-        && properties.is_some_and(|properties| properties.values().all(scalar))
-}
-
-/// True for arguments that coercion leaves as they are if such a schema accepts them: named scalars without whole floats.
-pub(crate) fn is_plain(arguments: &Value) -> bool {
-    let plain = |value: &Value| match value {
-        Value::Number(number) => !number.is_f64(),
-        Value::Bool(_) | Value::String(_) => true,
-        Value::Null | Value::Array(_) | Value::Object(_) => false,
-    };
-    arguments.as_object().is_some_and(|map| map.values().all(plain))
-}
-
 fn convert(schema: View<'_>, value: Value, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return value;

@@ -11,7 +11,6 @@ use jsonschema::paths::LocationSegment;
 use jsonschema::{Retrieve, Uri, ValidationError};
 use serde_json::Value;
 
-use crate::coerce::{has_plain_parameters, is_plain};
 use crate::{Schema, SchemaError, View, canonical};
 
 /// Violations named in one text, at most.
@@ -166,6 +165,31 @@ impl fmt::Display for Violations {
 }
 
 impl std::error::Error for Violations {}
+
+/// Whether a schema names parameters of one scalar type each and nothing that needs a choice between readings.
+fn has_plain_parameters(schema: &Value) -> bool {
+    const CHOICES: [&str; 7] = ["$ref", "anyOf", "oneOf", "allOf", "if", "not", "patternProperties"];
+    let chosen = |schema: &Value| CHOICES.iter().any(|key| schema.get(key).is_some());
+    let scalar = |schema: &Value| {
+        let scalars = ["string", "integer", "number", "boolean"];
+        schema.get("type").and_then(Value::as_str).is_some_and(|name| scalars.contains(&name))
+            && !chosen(schema)
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    !chosen(schema)
+        && schema.get("additionalProperties").is_none_or(Value::is_boolean)
+        && properties.is_some_and(|properties| properties.values().all(scalar))
+}
+
+/// True for arguments that coercion leaves as they are if such a schema accepts them: named scalars without whole floats.
+fn is_plain(arguments: &Value) -> bool {
+    let plain = |value: &Value| match value {
+        Value::Number(number) => !number.is_f64(),
+        Value::Bool(_) | Value::String(_) => true,
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    };
+    arguments.as_object().is_some_and(|map| map.values().all(plain))
+}
 
 /// The clauses for one error of the validator: one for each unknown name, else one.
 fn describe(root: View<'_>, error: &ValidationError<'_>) -> Vec<Violation> {

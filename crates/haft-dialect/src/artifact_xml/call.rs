@@ -7,12 +7,15 @@ use std::borrow::Cow;
 
 use super::draft::{Draft, Ending, Fault, Outcome};
 use super::names::{Names, Wrapper, same_tag};
-use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
-use super::value::{SectionEnds, Value, ValueReader, next_bracket};
+use super::tag::{Tag, TagKind, cdata_at, skip_filling, tag_at};
+use super::value::{SectionEnds, ValueReader, next_bracket};
 use crate::Repair;
 use crate::call_json;
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::scan::{Reads, Source, is_blank};
+
+/// Stands between the name and the parameters in the dialect of Hunyuan.
+pub(super) const TOOL_SEPARATOR: &str = "tool_sep";
 
 /// The calls of one wrapper and the offset at which reading goes on.
 #[derive(Debug)]
@@ -33,11 +36,13 @@ pub(super) enum Style {
 pub(super) struct CallReader<'a, 'n, 's> {
     pub(super) source: Source<'a>,
     pub(super) names: &'n Names,
-    ends: &'s mut SectionEnds,
-    values: ValueReader<'a, 'n>,
+    pub(super) ends: &'s mut SectionEnds,
+    pub(super) values: ValueReader<'a, 'n>,
     pub(super) draft: Draft<'a, 'n>,
     pub(super) outcomes: Vec<Outcome>,
-    style: Style,
+    pub(super) style: Style,
+    /// Inside of an element that names the tool, in a call without a wrapper.
+    pub(super) element_open: bool,
     /// The end of the last thing that was understood.
     pub(super) last_end: usize,
 }
@@ -64,6 +69,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             draft: Draft::new(start),
             outcomes: Vec::new(),
             style,
+            element_open: false,
             last_end: start,
         }
     }
@@ -99,8 +105,8 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     pub(super) fn unclosed(&self) -> Ending {
         match self.style {
-            // Without a wrapper the container is the closing mark.
-            Style::Bare if !self.draft.container_open => Ending::Closed,
+            // Without a wrapper the container, or the element that names the tool, is the closing mark.
+            Style::Bare if !self.draft.container_open && !self.element_open => Ending::Closed,
             Style::Bare | Style::Wrapped => Ending::Unclosed,
         }
     }
@@ -162,8 +168,10 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         let Some(tag) = tag_at(self.source, at)? else { return ended };
         let container = self.names.is_container(tag.name, tool);
         if tag.kind == TagKind::Close {
-            let own = tool.is_some_and(|tool| same_tag(&tool.declared.name, tag.name));
-            if own || container || self.names.wrapper(tag.name).is_some() {
+            if self.closes_name_tag(tag.name) && self.element_open {
+                return Ok(Some(Next::End(tag.end, Ending::Closed)));
+            }
+            if self.closes_name_tag(tag.name) || container || self.names.wrapper(tag.name).is_some() {
                 self.last_end = tag.end;
                 return Ok(Some(Next::At(tag.end)));
             }
@@ -257,8 +265,12 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             }
             return Next::End(tag.end, Ending::Closed);
         }
-        if self.names.is_container(tag.name, self.draft.tool) && self.draft.container_open {
+        let container =
+            self.names.is_container(tag.name, self.draft.tool) || Names::is_own_container(tag.name);
+        if container && self.draft.container_open {
             self.draft.container_open = false;
+        } else if self.element_open && self.style == Style::Bare && self.closes_name_tag(tag.name) {
+            return Next::End(tag.end, Ending::Closed);
         } else if !tag.cut && !self.closes_name_tag(tag.name) {
             self.draft.repair(Repair::StrayTagDropped);
         }
@@ -273,8 +285,15 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
         let tool = self.draft.tool;
-        let parameter =
-            self.draft.container_open && tool.is_some() && self.names.is_parameter(tag.name, tool);
+        let container = Names::is_own_container(tag.name) && !self.draft.container_open;
+        // A tool may have a parameter `name`: the second `<name>` is it.
+        let second_name = Names::is_name_tag(tag.name)
+            && self.draft.has_name()
+            && self.draft.groups == 0
+            && !self.draft.gives(tag.name);
+        let parameter = tool.is_some()
+            && (self.draft.container_open || second_name)
+            && self.names.is_parameter(tag.name, tool);
         if let Some(wrapper) = self.names.wrapper(tag.name).filter(|_| !parameter) {
             if !self.draft.is_untouched() {
                 return Ok(self.end_unclosed(at));
@@ -294,17 +313,20 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             return self.name(tag, at);
         }
         if Names::is_named_element(tag.name)
-            && let Some(name) = carried_name(tag)
+            && let Some(name) = tag.carried_name()
         {
             return Ok(self.take_name(name, tag, at));
         }
         if Names::is_named_element(tag.name) && !self.draft.has_name() && self.holds_text(tag)? {
             return self.name(tag, at);
         }
-        if self.names.is_container(tag.name, tool) {
+        if container || self.names.is_container(tag.name, tool) {
             return Ok(self.container(tag));
         }
-        let known = self.names.is_parameter(tag.name, tool);
+        if tag.name == TOOL_SEPARATOR {
+            return Ok(Next::At(tag.end));
+        }
+        let known = self.names.is_parameter(tag.name, tool) || self.names.carries_parameter(tag, tool);
         if !known && is_result_tag(tag.name) {
             return Ok(self.end_unclosed(at));
         }
@@ -314,6 +336,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {
             self.draft.repair(Repair::NameFromTag);
             self.draft.set_name(Cow::Borrowed(tag.name), self.names);
+            self.element_open = tag.kind == TagKind::Open;
             self.take_attributes(tag);
             return Ok(Next::At(tag.end));
         }
@@ -321,190 +344,6 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             return Ok(Next::End(self.last_end, Ending::Closed));
         }
         self.parameter(tag)
-    }
-
-    /// Whether an element holds nothing but text.
-    fn holds_text(&self, tag: &Tag<'a>) -> Reads<bool> {
-        let Some(next) = next_bracket(self.source, tag.end) else {
-            self.source.ends_at(self.source.len())?;
-            return Ok(false);
-        };
-        let closer = tag_at(self.source, next)?;
-        let closed =
-            closer.is_some_and(|closer| closer.kind == TagKind::Close && same_tag(closer.name, tag.name));
-        Ok(tag.kind == TagKind::Open && closed && self.source.skip_blanks(tag.end) < next)
-    }
-
-    fn is_name_as_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
-        if self.names.tools.resolve(tag.name).is_some() {
-            return Ok(true);
-        }
-        let next = skip_filling(self.source, tag.end)?;
-        if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
-            return Ok(false);
-        }
-        let next = tag_at(self.source, next)?;
-        Ok(next.is_some_and(|next| next.kind != TagKind::Close && self.names.is_container(next.name, None)))
-    }
-
-    /// The name and parameters that a wrapper's open tag carries.
-    fn open(&mut self, tag: &Tag<'a>) {
-        self.last_end = tag.end;
-        if let Some(name) = tag.equals {
-            self.draft.repair(Repair::TagEquals);
-            self.draft.set_name(Cow::Borrowed(name), self.names);
-        }
-        let mut rest = Vec::new();
-        for (key, value) in attributes(tag.attributes) {
-            match key {
-                "name" | "tool" | "tool_name" | "function" => {
-                    self.draft.repair(Repair::NameFromAttribute);
-                    self.draft.set_name(value, self.names);
-                }
-                "id" | "call_id" | "tool_call_id" => self.draft.id = Some(value.into_owned()),
-                _ => rest.push((key, value)),
-            }
-        }
-        for (key, value) in rest {
-            if self.names.is_parameter(key, self.draft.tool) {
-                self.draft.repair(Repair::ParamsFromAttributes);
-                self.draft.give_text(Cow::Borrowed(key), value);
-            }
-        }
-    }
-
-    fn name(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
-        if let Some(name) = tag.equals {
-            let next = self.after_equals(tag)?;
-            self.draft_for_next_name(name, at);
-            self.draft.repair(Repair::TagEquals);
-            self.draft.set_name(Cow::Borrowed(name), self.names);
-            return Ok(Next::At(next));
-        }
-        if let Some(name) = carried_name(tag) {
-            return Ok(self.take_name(name, tag, at));
-        }
-        if tag.kind == TagKind::Empty {
-            return Ok(Next::At(tag.end));
-        }
-        let source = self.source;
-        let first = source.skip_blanks(tag.end);
-        let (from, end, mut next) = match cdata_at(source, first)? {
-            Some(content) => {
-                let rest = source.bytes().get(content..).unwrap_or_default();
-                match memchr::memmem::find(rest, b"]]>") {
-                    Some(length) => (content, content + length, content + length + 3),
-                    None => {
-                        source.ends_at(source.len())?;
-                        (content, source.len(), source.len())
-                    }
-                }
-            }
-            None => match next_bracket(source, tag.end) {
-                Some(end) => (tag.end, end, end),
-                None => {
-                    source.ends_at(source.len())?;
-                    (tag.end, source.len(), source.len())
-                }
-            },
-        };
-        if source.ends_at(next)? {
-            self.draft.fault.get_or_insert(Fault::CutInName);
-            return Ok(Next::End(source.len(), self.unclosed()));
-        }
-        next = source.skip_blanks(next);
-        let closer = if source.ends_at(next)? { None } else { tag_at(source, next)? };
-        let mut closed = false;
-        // `<name>x<name>`: the slash is missing, if another tag follows at once.
-        if let Some(again) =
-            closer.filter(|again| again.kind == TagKind::Open && same_tag(again.name, tag.name))
-        {
-            let behind = source.skip_blanks(again.end);
-            if !source.ends_at(behind)? && matches!(source.byte(behind), Some(b'<')) {
-                next = again.end;
-            }
-        }
-        if let Some(closer) = closer.filter(|closer| closer.kind == TagKind::Close) {
-            if self.names.wrapper(closer.name).is_none() && !self.names.is_container(closer.name, None) {
-                closed = same_tag(closer.name, tag.name);
-                next = closer.end;
-            }
-            if closer.full_width {
-                self.draft.repair(Repair::FullWidthMarks);
-            }
-        }
-        let name = super::entity::decode(source.slice(from, end));
-        self.draft_for_next_name(name.trim_matches(is_blank), at);
-        if !closed {
-            self.draft.repair(Repair::ValueClosed);
-        }
-        self.draft.set_name(name, self.names);
-        self.last_end = next;
-        Ok(Next::At(next))
-    }
-
-    fn take_name(&mut self, name: Cow<'a, str>, tag: &Tag<'a>, at: usize) -> Next {
-        self.draft_for_next_name(&name, at);
-        self.draft.repair(Repair::NameFromAttribute);
-        self.draft.set_name(name, self.names);
-        Next::At(tag.end)
-    }
-
-    /// Before a name is set: a call that has one already is finished, and a sibling begins.
-    fn draft_for_next_name(&mut self, name: &str, at: usize) {
-        if !self.draft.has_name() {
-            return;
-        }
-        if !self.draft.has_parameters() {
-            if self.draft.is_named(name) {
-                self.draft.repair(Repair::DuplicateDropped);
-                return;
-            }
-            let needs_none = self.draft.tool.is_some_and(|tool| tool.required.is_empty());
-            if !needs_none || self.names.tools.resolve(name).is_none() {
-                self.draft.fault.get_or_insert_with(|| Fault::TwoNames(name.to_owned()));
-                return;
-            }
-        }
-        if self.draft.container_open {
-            self.draft.repair(Repair::ParamsClosed);
-            self.draft.container_open = false;
-        }
-        let sibling = Draft::new(at);
-        let finished = std::mem::replace(&mut self.draft, sibling);
-        finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
-        self.draft.repair(Repair::SiblingsSplit);
-    }
-
-    /// The offset after `<name=value` and the close tag that may follow it.
-    fn after_equals(&self, tag: &Tag<'a>) -> Reads<usize> {
-        let next = self.source.skip_blanks(tag.end);
-        if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
-            return Ok(tag.end);
-        }
-        let closer = tag_at(self.source, next)?;
-        let own = closer.filter(|closer| closer.kind == TagKind::Close && same_tag(closer.name, tag.name));
-        Ok(own.map_or(tag.end, |closer| closer.end))
-    }
-
-    fn container(&mut self, tag: &Tag<'a>) -> Next {
-        if self.draft.container_open {
-            self.draft.repair(Repair::ParamsClosed);
-        }
-        if self.draft.groups > 0 {
-            self.draft.repair(Repair::ParamsMerged);
-        }
-        self.draft.groups += 1;
-        self.take_attributes(tag);
-        self.draft.container_open = tag.kind == TagKind::Open;
-        Next::At(tag.end)
-    }
-
-    fn take_attributes(&mut self, tag: &Tag<'a>) {
-        for (key, value) in attributes(tag.attributes) {
-            self.draft.repair(Repair::ParamsFromAttributes);
-            self.draft.give_text(Cow::Borrowed(key), value);
-        }
     }
 
     /// Reasoning between the tags of a call.
@@ -520,47 +359,6 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
         self.source.ends_at(self.source.len())?;
         Ok(Next::At(tag.end))
-    }
-
-    fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
-        if self.draft.is_full() {
-            self.draft.fault.get_or_insert(Fault::TooManyParameters);
-            return self.recover(tag.end);
-        }
-        let mut name = Cow::Borrowed(tag.name);
-        if Names::is_parameter_element(tag.name) && !self.names.is_parameter(tag.name, self.draft.tool) {
-            name = carried_name(tag).unwrap_or(name);
-        } else if let Some(value) = tag.equals {
-            let next = self.after_equals(tag)?;
-            self.draft.repair(Repair::TagEquals);
-            self.draft.give_text(name, Cow::Borrowed(value));
-            return Ok(Next::At(next));
-        }
-        if !self.draft.container_open {
-            self.draft.repair(Repair::ParamsMerged);
-        }
-        if tag.kind == TagKind::Empty {
-            self.draft.give_text(name, Cow::Borrowed(""));
-            return Ok(Next::At(tag.end));
-        }
-        match self.values.read(tag.name, tag.end, self.draft.tool, self.ends)? {
-            Value::Whole { text, end, repair } => {
-                if let Some(repair) = repair {
-                    self.draft.repair(repair);
-                }
-                self.draft.give_text(name, text);
-                self.last_end = end;
-                Ok(Next::At(end))
-            }
-            Value::Cut { resume } => {
-                self.draft.fault.get_or_insert_with(|| Fault::CutInValue(name.into_owned()));
-                Ok(Next::End(resume, self.unclosed()))
-            }
-            Value::Ambiguous => {
-                self.draft.fault.get_or_insert_with(|| Fault::AmbiguousEnd(name.into_owned()));
-                self.recover(tag.end)
-            }
-        }
     }
 
     /// Where a block that cannot be read ends: behind the next close tag of a wrapper, before its next open tag.
@@ -581,15 +379,4 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         self.source.ends_at(self.source.len())?;
         Ok(Next::End(self.source.len(), self.unclosed()))
     }
-}
-
-/// The name that a tag carries: `<invoke name="x">`, `<function=x>`.
-fn carried_name<'a>(tag: &Tag<'a>) -> Option<Cow<'a, str>> {
-    if let Some(name) = tag.equals {
-        return Some(Cow::Borrowed(name));
-    }
-    attributes(tag.attributes)
-        .into_iter()
-        .find(|(key, _)| key.eq_ignore_ascii_case("name"))
-        .map(|(_, value)| value)
 }

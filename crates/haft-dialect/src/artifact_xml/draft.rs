@@ -60,6 +60,10 @@ pub(super) struct Draft<'a, 'n> {
     /// Containers opened so far.
     pub(super) groups: u32,
     pub(super) container_open: bool,
+    /// The name stands in the wrapper's own tag.
+    pub(super) named_by_wrapper: bool,
+    /// The call is written as other dialects write it: values outside of CDATA are raw.
+    pub(super) raw: bool,
     repairs: Vec<Repair>,
     /// Text found where only tags may stand; the first piece of it.
     stray: Option<&'a str>,
@@ -76,6 +80,8 @@ impl<'a, 'n> Draft<'a, 'n> {
             given: Vec::new(),
             groups: 0,
             container_open: false,
+            named_by_wrapper: false,
+            raw: false,
             repairs: Vec::new(),
             stray: None,
             fault: None,
@@ -93,6 +99,11 @@ impl<'a, 'n> Draft<'a, 'n> {
 
     pub(super) fn is_named(&self, name: &str) -> bool {
         self.name.as_deref() == Some(name)
+    }
+
+    /// Whether a parameter was given under this very name.
+    pub(super) fn gives(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, ..)| given == name)
     }
 
     pub(super) fn has_parameters(&self) -> bool {

@@ -5,11 +5,20 @@ use std::borrow::Cow;
 
 use haft_schema::json::{Literal, ReadError};
 
-use super::call::{Block, CallReader, Next};
+use super::call::{Block, CallReader, Next, Style};
 use super::draft::{Draft, Ending, Fault};
+use super::tag::{TagKind, tag_at};
+use super::value::next_bracket;
 use crate::Repair;
 use crate::call_json::{self, NoCall};
 use crate::scan::{Reads, Source};
+
+/// JSON that was read after a repair, and the offset of the tag behind it.
+pub(super) struct Mended<'a> {
+    literal: Literal<'a>,
+    end: usize,
+    repair: Repair,
+}
 
 impl<'a, 'n> CallReader<'a, 'n, '_> {
     /// Makes calls of a JSON value that was read already and needs no wrapper.
@@ -36,7 +45,15 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
                 self.last_end = found.end;
                 Ok(Next::At(found.end))
             }
-            Err(error) => self.bad_json(at, &error),
+            Err(error) => match self.mended_json(at)? {
+                Some(Mended { literal: Literal::Object(entries), end, repair }) => {
+                    self.take_json(entries, false);
+                    self.draft.repair(repair);
+                    self.last_end = end;
+                    Ok(Next::At(end))
+                }
+                Some(_) | None => self.bad_json(at, &error),
+            },
         }
     }
 
@@ -72,7 +89,7 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
                     (found.literal, found.end, repairs)
                 }
                 Err(error) => match self.mended_json(at)? {
-                    Some((literal, end)) => (literal, end, vec![Repair::BracketsMended]),
+                    Some(mended) => (mended.literal, mended.end, vec![mended.repair]),
                     None => return self.bad_json(at, &error),
                 },
             };
@@ -145,14 +162,44 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
         Next::End(end, ending)
     }
 
-    /// JSON whose closing brackets are missing, in a wrapper that is closed.
-    pub(super) fn mended_json(&self, at: usize) -> Reads<Option<(Literal<'a>, usize)>> {
-        let Next::End(end, Ending::Closed) = self.recover(at)? else { return Ok(None) };
-        let body = self.source.slice(at, end);
-        let Some(close) = body.rfind(['<', '＜']) else { return Ok(None) };
-        let body = body.get(..close).unwrap_or_default();
-        let Some(mended) = call_json::with_brackets_closed(body) else { return Ok(None) };
-        let found = call_json::value_at(Source::new(&mended, true), 0)?;
-        Ok(found.ok().map(|found| (found.literal.into_owned(), at + close)))
+    /// JSON whose closing brackets are missing, or whose quotes are not escaped, in a call that is closed.
+    pub(super) fn mended_json(&self, at: usize) -> Reads<Option<Mended<'a>>> {
+        if self.style == Style::Wrapped && !matches!(self.recover(at)?, Next::End(_, Ending::Closed)) {
+            return Ok(None);
+        }
+        let Some(close) = self.closing_tag(at)? else { return Ok(None) };
+        let body = self.source.slice(at, close);
+        let mended = [
+            (call_json::with_brackets_closed(body), Repair::BracketsMended),
+            (call_json::with_quotes_escaped(body), Repair::LooseJson),
+        ];
+        for (text, repair) in mended {
+            let Some(text) = text else { continue };
+            let whole = Source::new(&text, true);
+            if let Ok(found) = call_json::value_at(whole, 0)?
+                && whole.skip_blanks(found.end) == whole.len()
+            {
+                return Ok(Some(Mended { literal: found.literal.into_owned(), end: close, repair }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The offset of the first close tag of the container or the wrapper.
+    fn closing_tag(&self, from: usize) -> Reads<Option<usize>> {
+        let mut at = from;
+        while let Some(found) = next_bracket(self.source, at) {
+            if let Some(tag) = tag_at(self.source, found)?
+                && tag.kind == TagKind::Close
+                && !tag.cut
+                && (self.names.wrapper(tag.name).is_some()
+                    || self.names.is_container(tag.name, self.draft.tool))
+            {
+                return Ok(Some(found));
+            }
+            at = found + self.source.char_at(found).map_or(1, char::len_utf8);
+        }
+        self.source.ends_at(self.source.len())?;
+        Ok(None)
     }
 }

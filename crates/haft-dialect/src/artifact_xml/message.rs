@@ -270,6 +270,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let ours = self.names.wrapper(tag.name).is_some()
             || self.names.is_container(tag.name, None)
             || Names::is_name_tag(tag.name)
+            || Names::is_named_element(tag.name)
             || self.names.tools.resolve(tag.name).is_some();
         // Close tags right behind a call, whole or begun, are marks of it.
         if self.message.after_call && (ours || tag.cut) {

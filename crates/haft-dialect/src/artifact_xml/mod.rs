@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `message` finds what in a text is reasoning or invented, `quoted` what is code, `opening` what begins a call; `call` reads one
-//! call with its repairs (`json_body` where it is JSON), `draft` judges it, `value` finds the end of a value; `tag`, `names` and `entity` are its letters. Writers stand in `write` and `instructions`.
+//! call with its repairs (`naming` its name, `parameters` its parameters, `json_body` what is JSON), `draft` judges it, `value`
+//! finds the end of a value; `tag`, `names` and `entity` are its letters. Writers stand in `write` and `instructions`.
 //! Nothing here decides whether a call may run.
 
 mod call;
@@ -15,7 +16,9 @@ mod instructions;
 mod json_body;
 mod message;
 mod names;
+mod naming;
 mod opening;
+mod parameters;
 mod quoted;
 mod tag;
 mod value;

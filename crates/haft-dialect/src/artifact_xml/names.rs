@@ -1,6 +1,7 @@
 //! What tags of this dialect are called, with the variants that models write.
 //! It must not read text; it only answers questions about names.
 
+use super::tag::Tag;
 use crate::Tags;
 use crate::marks::plain_key;
 use crate::tools::{Tool, ToolSet};
@@ -62,7 +63,15 @@ impl Names {
         if known(&key) {
             return Some(Wrapper::Single);
         }
-        key.strip_suffix('s').filter(|singular| known(singular)).map(|_| Wrapper::Plural)
+        if key.strip_suffix('s').is_some_and(known) {
+            return Some(Wrapper::Plural);
+        }
+        // A prefix before the name: `<longcat_tool_call>`.
+        let prefixed = ["_tool_call", "-tool-call", ".tool_call", "_function_call"]
+            .iter()
+            .any(|tail| name.len() > tail.len() && name.to_ascii_lowercase().ends_with(tail));
+        let ours = || self.tools.resolve(name).is_none() && !self.tools.any_parameter(name);
+        (prefixed && ours()).then_some(Wrapper::Single)
     }
 
     /// Whether the tag holds the parameters, for this tool (all tools if it is not known yet).
@@ -72,6 +81,20 @@ impl Names {
         }
         CONTAINERS.iter().any(|container| name.eq_ignore_ascii_case(container))
             && !self.is_parameter(name, tool)
+    }
+
+    /// Whether the tag is the dialect's own container, whatever parameters the tool has.
+    pub(super) fn is_own_container(name: &str) -> bool {
+        name.eq_ignore_ascii_case("params")
+    }
+
+    /// Whether the tag is an element for parameters that carries the name of a declared one.
+    pub(super) fn carries_parameter(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+        Self::is_parameter_element(tag.name)
+            && tag.carried_name().is_some_and(|name| {
+                let head = name.split_once('=').map_or(&*name, |(head, _)| head);
+                self.is_parameter(head, tool)
+            })
     }
 
     /// Whether the tag can be a declared parameter of this tool (of any tool if it is not known yet).
@@ -111,6 +134,7 @@ mod tests {
         assert_eq!(names.wrapper("ACTS"), Some(Wrapper::Plural));
         assert_eq!(names.wrapper("Tool-Call"), Some(Wrapper::Single));
         assert_eq!(names.wrapper("function_calls"), Some(Wrapper::Plural));
+        assert_eq!(names.wrapper("longcat_tool_call"), Some(Wrapper::Single));
         assert_eq!(names.wrapper("tool_calling"), None);
         assert_eq!(names.wrapper_tail(), b"act");
     }

@@ -1,7 +1,7 @@
 //! What in a message begins calls: a wrapper, a declared name without one, JSON at the start, a fence round it all.
 //! Everything else is text, also a tag that is only mentioned.
 
-use super::call::{Block, CallReader, Style};
+use super::call::{Block, CallReader, Style, TOOL_SEPARATOR};
 use super::draft::Outcome;
 use super::message::{Mode, Output, Reader};
 use super::names::{Names, Wrapper, same_tag};
@@ -11,7 +11,11 @@ use super::value::next_bracket;
 use crate::call_json;
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::scan::{Reads, Source, is_blank};
-use crate::{MalformedCall, Repair, Span};
+use crate::tools::Tool;
+use crate::{MalformedCall, ParsedCall, Repair, Span};
+
+/// Longest text in front of the first tag of a wrapper that can be a tool's name, in bytes.
+const MAX_NAME_TEXT: usize = 160;
 
 impl<'a, O: Output> Reader<'a, '_, '_, O> {
     pub(super) fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
@@ -37,6 +41,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let block = if Names::is_name_tag(tag.name) {
             self.named_without_wrapper(tag, at)?
+        } else if Names::is_named_element(tag.name) && self.names.tools.resolve(tag.name).is_none() {
+            self.named_element(tag, at)?
         } else {
             self.tool_as_tag(tag, at)?
         };
@@ -98,7 +104,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     }
                     None => begins_line,
                 },
-                _ => false,
+                Some(_) => self.begins_with_name(next)?,
+                None => false,
             };
             if !begins_call && !carries_name && !self.encloses(tag.end, begins_line)? {
                 return Ok(false);
@@ -107,6 +114,36 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let block = self.calls(at, Style::Wrapped).read_wrapped(tag)?;
         self.take(block);
         Ok(true)
+    }
+
+    /// Whether the body of a wrapper begins with a declared name as plain text, and the parameters or the end behind it.
+    fn begins_with_name(&self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let window = source.bytes().get(at..source.len().min(at + MAX_NAME_TEXT)).unwrap_or_default();
+        let Some(found) = window.iter().position(|byte| *byte == b'<').map(|offset| at + offset) else {
+            if window.len() < MAX_NAME_TEXT {
+                source.ends_at(source.len())?;
+            }
+            return Ok(false);
+        };
+        let Some((tool, _)) = self.names.tools.resolve(source.slice(at, found).trim_matches(is_blank)) else {
+            return Ok(false);
+        };
+        let Some(tag) = tag_at(source, found)?.filter(|tag| !tag.cut) else { return Ok(false) };
+        Ok(match tag.kind {
+            TagKind::Close => self.names.wrapper(tag.name).is_some() && tool.required.is_empty(),
+            TagKind::Open | TagKind::Empty => {
+                self.begins_parameters(&tag, tool) || matches!(tag.name, TOOL_SEPARATOR | "arg_key")
+            }
+        })
+    }
+
+    /// Whether a tag is the container of a tool's parameters, or one of them.
+    fn begins_parameters(&self, tag: &Tag<'_>, tool: &Tool) -> bool {
+        self.names.is_container(tag.name, Some(tool))
+            || Names::is_own_container(tag.name)
+            || tool.parameter(tag.name).is_some()
+            || self.names.carries_parameter(tag, Some(tool))
     }
 
     /// Whether a wrapper whose body begins with text is closed before another one opens. In the middle of a line it is a
@@ -156,7 +193,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let Some(follower) = tag_at(source, next)?.filter(|tag| tag.kind != TagKind::Close) else {
             return Ok(None);
         };
-        if !self.names.is_container(follower.name, Some(tool)) && tool.parameter(follower.name).is_none() {
+        if !self.begins_parameters(&follower, tool) {
             return Ok(None);
         }
         if self.in_tilde_fence(at) {
@@ -186,9 +223,33 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let Some(follower) = tag_at(source, next)? else { return Ok(None) };
         let fits = match follower.kind {
             TagKind::Close => alone && same_tag(follower.name, tag.name),
-            TagKind::Open | TagKind::Empty => {
-                self.names.is_container(follower.name, Some(tool)) || tool.parameter(follower.name).is_some()
+            TagKind::Open | TagKind::Empty => self.begins_parameters(&follower, tool),
+        };
+        if !fits {
+            return Ok(None);
+        }
+        self.calls(at, Style::Bare).read_from(at).map(Some)
+    }
+
+    /// `<tool name="declared">`, `<invoke name="declared">` or `<function=declared>` with a container, parameters or JSON
+    /// inside, and no wrapper.
+    pub(super) fn named_element(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+        let source = self.source;
+        let Some(name) = tag.carried_name() else { return Ok(None) };
+        let Some((tool, _)) = self.names.tools.resolve(&name) else { return Ok(None) };
+        if tag.kind == TagKind::Empty || self.in_tilde_fence(at) {
+            return Ok(None);
+        }
+        let next = skip_filling(source, tag.end)?;
+        if source.ends_at(next)? {
+            return Ok(None);
+        }
+        let fits = match tag_at(source, next)? {
+            Some(inner) if inner.kind == TagKind::Close => {
+                source.begins_line(at) && tool.required.is_empty() && same_tag(inner.name, tag.name)
             }
+            Some(inner) => self.begins_parameters(&inner, tool),
+            None => source.byte(next) == Some(b'{'),
         };
         if !fits {
             return Ok(None);
@@ -212,6 +273,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let fence = Fence { mark, length, start: at };
         let mut next = skip_filling(source, at + length + line)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut closed = false;
         loop {
             if source.ends_at(next)? {
                 break;
@@ -221,6 +283,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     return Ok(false);
                 }
                 next = end;
+                closed = true;
                 break;
             }
             let Some(block) = self.block_in_fence(next, &outcomes)? else { return Ok(false) };
@@ -230,7 +293,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             next = skip_filling(source, block.end)?;
             outcomes.extend(block.outcomes);
         }
-        if outcomes.is_empty() {
+        // What is cut off twice, fence and call, may go on to be quoted.
+        let cut = |call: &ParsedCall| !closed && call.repairs.contains(&Repair::CallClosed);
+        if outcomes.is_empty() || outcomes.iter().flatten().any(cut) {
             return Ok(false);
         }
         for call in outcomes.iter_mut().flatten() {
@@ -272,6 +337,11 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             TagKind::Open | TagKind::Empty if Names::is_name_tag(tag.name) => {
                 self.named_without_wrapper(&tag, at)
+            }
+            TagKind::Open | TagKind::Empty
+                if Names::is_named_element(tag.name) && self.names.tools.resolve(tag.name).is_none() =>
+            {
+                self.named_element(&tag, at)
             }
             TagKind::Open | TagKind::Empty => self.tool_as_tag(&tag, at),
         }

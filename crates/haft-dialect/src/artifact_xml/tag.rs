@@ -25,11 +25,29 @@ pub(super) struct Tag<'a> {
     pub(super) attributes: &'a str,
     /// The text after `=` in `<name=value`.
     pub(super) equals: Option<&'a str>,
+    /// The offset after `=`.
+    pub(super) equals_at: usize,
     pub(super) end: usize,
     /// Written with full-width brackets or slash.
     pub(super) full_width: bool,
     /// The text ends inside of the tag.
     pub(super) cut: bool,
+}
+
+impl<'a> Tag<'a> {
+    /// The name that the tag carries: `<invoke name="x">`, `<function=x>`, `<argument key="x">`.
+    pub(super) fn carried_name(&self) -> Option<Cow<'a, str>> {
+        match self.equals {
+            Some(name) => Some(Cow::Borrowed(name)),
+            None => self.attribute("name").or_else(|| self.attribute("key")),
+        }
+    }
+
+    /// The value of one attribute.
+    pub(super) fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
+        let found = attributes(self.attributes).into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    }
 }
 
 /// The tag that begins at this offset, if one does.
@@ -61,6 +79,7 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         name,
         attributes: "",
         equals: None,
+        equals_at: 0,
         end: from + length + 1,
         full_width: false,
         cut: false,
@@ -88,6 +107,7 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
         name,
         attributes: "",
         equals: None,
+        equals_at: 0,
         end: cursor.at,
         full_width: cursor.full_width,
         cut: false,
@@ -237,6 +257,7 @@ impl<'a> Cursor<'a> {
         }
         let unquoted = quote
             .and_then(|open| value.strip_prefix(open)?.strip_suffix(|character| closes(open, character)));
+        tag.equals_at = from;
         tag.equals = Some(unquoted.unwrap_or(value).trim_matches(is_blank));
         tag.end = self.at;
         tag.full_width |= self.full_width;
@@ -248,7 +269,7 @@ fn closes(open: char, character: char) -> bool {
     character == if open == '“' { '”' } else { open }
 }
 
-/// The attributes of a tag, entities decoded.
+/// The attributes of a tag, entities decoded, without declarations of name spaces.
 pub(super) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
     let mut found = Vec::new();
     let mut rest = raw;
@@ -273,7 +294,7 @@ pub(super) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
                 (after.get(..end).unwrap_or_default(), after.get(end..).unwrap_or_default())
             }
         };
-        if !name.is_empty() {
+        if !name.is_empty() && name.split(':').next() != Some("xmlns") {
             found.push((name.rsplit(':').next().unwrap_or(name), entity::decode(value)));
         }
         rest = remaining;
@@ -302,6 +323,27 @@ pub(super) fn skip_filling(source: Source<'_>, at: usize) -> Reads<usize> {
             None => {
                 source.ends_at(source.len())?;
                 return Ok(source.len());
+            }
+        }
+    }
+    Ok(at)
+}
+
+/// Longest comment that is skipped between a tag and its value, in bytes.
+const MAX_COMMENT: usize = 512;
+
+/// The offset after blanks and short XML comments that are closed.
+pub(super) fn skip_short_comments(source: Source<'_>, at: usize) -> Reads<usize> {
+    let mut at = source.skip_blanks(at);
+    while source.byte(at) == Some(b'<') && source.has_word(at, "<!--")? {
+        let limit = at + MAX_COMMENT;
+        let window = source.bytes().get(at + 4..limit.min(source.len())).unwrap_or_default();
+        match memchr::memmem::find(window, b"-->") {
+            Some(length) => at = source.skip_blanks(at + 4 + length + 3),
+            None if limit <= source.len() => return Ok(at),
+            None => {
+                source.ends_at(source.len())?;
+                return Ok(at);
             }
         }
     }

@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use super::entity;
 use super::names::{Names, same_tag};
-use super::tag::{Tag, TagKind, cdata_at, skip_filling, tag_at};
+use super::tag::{Tag, TagKind, cdata_at, skip_filling, skip_short_comments, tag_at};
 use crate::Repair;
 use crate::marks::is_result_tag;
 use crate::scan::{Reads, Source, is_blank};
@@ -41,6 +41,8 @@ pub(super) struct ValueReader<'a, 'n> {
     missing: Vec<Missing<'a>>,
     /// Searches that ran to the end of the call.
     searches: u32,
+    /// The value is raw, as in other dialects: no entities, one line break at each end is layout.
+    pub(super) raw: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +90,7 @@ impl SectionEnds {
 
 impl<'a, 'n> ValueReader<'a, 'n> {
     pub(super) fn new(source: Source<'a>, names: &'n Names) -> Self {
-        Self { source, names, missing: Vec::new(), searches: 0 }
+        Self { source, names, missing: Vec::new(), searches: 0, raw: false }
     }
 
     /// Reads the value of the element `name` whose open tag ends at `start`.
@@ -99,7 +101,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         tool: Option<&Tool>,
         ends: &mut SectionEnds,
     ) -> Reads<Value<'a>> {
-        let first = self.source.skip_blanks(start);
+        let first = skip_short_comments(self.source, start)?;
         if let Some(content) = cdata_at(self.source, first)? {
             return self.sections(name, content, tool, ends);
         }
@@ -118,37 +120,61 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         let mut from = start;
         let mut at = start;
         let mut opened = Opened::default();
+        // The first end behind which the own close tag stands, but nothing that fits behind that.
+        let mut unfit: Option<(usize, usize)> = None;
         loop {
             let Some(end) = ends.next(source, at) else {
                 source.ends_at(source.len())?;
                 return Ok(Value::Cut { resume: self.unclosed_section(name, from, tool)? });
             };
             let after = end + 3;
-            let next = source.skip_blanks(after);
+            let next = skip_short_comments(source, after)?;
             if source.ends_at(next)? {
+                if self.quotes_section(from, end) {
+                    return Ok(Value::Cut { resume: source.len() });
+                }
                 return Ok(joined(whole, source.slice(from, end), next, Some(Repair::ValueClosed)));
             }
             if let Some(content) = cdata_at(source, next)? {
                 let whole = whole.to_mut();
                 whole.push_str(source.slice(from, end));
-                whole.push_str(source.slice(after, next));
+                whole.push_str(source.slice(after, source.skip_blanks(after)));
                 from = content;
                 at = content;
                 opened = Opened::default();
+                unfit = None;
                 continue;
             }
             if matches!(source.byte(next), Some(b'<' | 0xEF))
                 && let Some(tag) = tag_at(source, next)?
-                && let Some((closed_at, repair)) =
-                    self.ends_section(name, tool, &tag, next, from..end, &mut opened)?
             {
-                return Ok(joined(whole, source.slice(from, end), closed_at, repair));
+                match self.ends_section(name, tool, &tag, next, from..end, &mut opened)? {
+                    SectionEnd::At(after, _)
+                        if source.ends_at(skip_filling(source, after)?)?
+                            && self.quotes_section(from, end) =>
+                    {
+                        return Ok(Value::Cut { resume: source.len() });
+                    }
+                    SectionEnd::At(after, repair) => {
+                        return Ok(joined(whole, source.slice(from, end), after, repair));
+                    }
+                    SectionEnd::Unfit => unfit = unfit.or(Some((end, tag.end))),
+                    SectionEnd::Nowhere => {}
+                }
+            }
+            if let Some((unfit_end, behind)) = unfit
+                && !self.section_goes_on(behind.max(after), ends)?
+            {
+                if self.quotes_section(from, unfit_end) {
+                    return Ok(Value::Cut { resume: self.unclosed_section(name, from, tool)? });
+                }
+                return Ok(joined(whole, source.slice(from, unfit_end), behind, None));
             }
             at = end + 1;
         }
     }
 
-    /// Whether the tag after `]]>` ends the value; with the offset after what belongs to it.
+    /// Whether the tag after `]]>` ends the value.
     fn ends_section(
         &self,
         name: &'a str,
@@ -157,25 +183,44 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         at: usize,
         value: std::ops::Range<usize>,
         opened: &mut Opened<'a>,
-    ) -> Reads<Option<(usize, Option<Repair>)>> {
+    ) -> Reads<SectionEnd> {
         let own = tag.kind == TagKind::Close && (same_tag(tag.name, name) || tag.cut);
         if own && (tag.cut || self.goes_on(tag.end, name, tool, false)?) {
-            return Ok(Some((tag.end, None)));
+            return Ok(SectionEnd::At(tag.end, None));
         }
         if tag.kind == TagKind::Close {
             opened.scan(self.source, value);
             if opened.count(tag.name) > 0 {
-                return Ok(None);
+                return Ok(SectionEnd::Nowhere);
             }
         }
         if own {
-            return Ok(Some((tag.end, None)));
+            return Ok(SectionEnd::Unfit);
         }
         if self.is_structure(tag, tool) {
-            return Ok(Some((at, Some(Repair::ValueClosed))));
+            return Ok(SectionEnd::At(at, Some(Repair::ValueClosed)));
         }
         let wrong_closer = tag.kind == TagKind::Close && self.goes_on(tag.end, name, tool, false)?;
-        Ok(wrong_closer.then_some((tag.end, Some(Repair::ValueClosed))))
+        Ok(if wrong_closer {
+            SectionEnd::At(tag.end, Some(Repair::ValueClosed))
+        } else {
+            SectionEnd::Nowhere
+        })
+    }
+
+    /// Whether a value at whose end the text ends may only quote a section, whose end it then is.
+    fn quotes_section(&self, from: usize, to: usize) -> bool {
+        memmem::find(self.source.bytes().get(from..to).unwrap_or_default(), b"<![").is_some()
+    }
+
+    /// Whether another `]]>` follows that can belong to the section at hand, because no other section opens before it.
+    fn section_goes_on(&self, from: usize, ends: &mut SectionEnds) -> Reads<bool> {
+        let Some(next) = ends.next(self.source, from) else {
+            self.source.ends_at(self.source.len())?;
+            return Ok(false);
+        };
+        let between = self.source.bytes().get(from..next).unwrap_or_default();
+        Ok(memmem::find(between, b"<![").is_none())
     }
 
     /// Where parsing may go on after a section without end: behind the call, if the value's own close tag stands there as
@@ -251,6 +296,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     let text = self.plain_text(start, found, &sections);
                     return Ok(Value::Whole { text, end: tag.end, repair: None });
                 }
+                Look::Next => return self.plain_without_closer(start, found, name, tool),
                 Look::Stop => break,
             }
         }
@@ -303,6 +349,14 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 0 => search.call_end = search.call_end.or(Some(at)),
                 _ => search.nested -= 1,
             },
+            TagKind::Open
+                if own
+                    && search.opened + search.nested == 0
+                    && self.names.carries_parameter(tag, tool)
+                    && self.follows_tag_or_break(at) =>
+            {
+                return Ok(Look::Next);
+            }
             TagKind::Open if own => search.opened += 1,
             TagKind::Open if wrapper && self.begins_body(tag.end)? => {
                 search.nested_at = search.nested_at.or(Some(at));
@@ -361,11 +415,11 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     }
 
     /// Whether the grammar goes on after a close tag: the next parameter, the end of a container or of the call, the
-    /// end of the text, or the same close tag again if the value did not open it.
+    /// end of the text or the same close tag again if the value did not open it.
     fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
         let at = skip_filling(self.source, at)?;
         if self.source.ends_at(at)? {
-            return Ok(true);
+            return Ok(!opened);
         }
         match self.source.byte(at) {
             Some(b'`') => return Ok(self.source.has_word(at, "```")? && self.source.begins_line(at)),
@@ -376,13 +430,21 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         if tag.kind == TagKind::Close && same_tag(tag.name, name) {
             return Ok(!opened);
         }
-        Ok(tag.cut || self.is_structure(&tag, tool))
+        Ok(if tag.cut { !opened } else { self.is_structure(&tag, tool) })
+    }
+
+    fn follows_tag_or_break(&self, at: usize) -> bool {
+        self.source.begins_line(at)
+            || self.source.bytes().get(..at).is_some_and(|before| before.ends_with(b">"))
     }
 
     /// Whether a tag belongs to the grammar of a call.
     fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
         let name = tag.name;
-        if self.names.wrapper(name).is_some() || self.names.is_container(name, tool) {
+        if self.names.wrapper(name).is_some()
+            || Names::is_own_container(name)
+            || self.names.is_container(name, tool)
+        {
             return true;
         }
         match tag.kind {
@@ -413,10 +475,13 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         }
     }
 
-    /// The text of a value without CDATA: trimmed, entities decoded, sections inside it kept as they are.
+    /// The text of a value without CDATA: as it is if the value is raw, else trimmed, entities decoded, sections inside it kept as they are.
     fn plain_text(&self, start: usize, end: usize, sections: &[(usize, usize, usize)]) -> Cow<'a, str> {
         let source = self.source;
         let inside: Vec<_> = sections.iter().filter(|(open, ..)| *open < end).collect();
+        if inside.is_empty() && self.raw {
+            return Cow::Borrowed(without_layout(source.slice(start, end)));
+        }
         if inside.is_empty() {
             return entity::decode(source.slice(start, end).trim_matches(is_blank));
         }
@@ -432,6 +497,16 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         text.push_str(&entity::decode(source.slice(from, end).trim_end_matches(is_blank)));
         Cow::Owned(text)
     }
+}
+
+/// What a `]]>` with a tag behind it is.
+enum SectionEnd {
+    /// The end of the value, with the offset after what belongs to it.
+    At(usize, Option<Repair>),
+    /// The end only if none follows that fits better.
+    Unfit,
+    /// Part of the value.
+    Nowhere,
 }
 
 /// What a search for the end of a value without CDATA has seen so far.
@@ -454,6 +529,8 @@ struct PlainSearch {
 enum Look {
     On,
     End,
+    /// The next parameter begins before this one was closed.
+    Next,
     Stop,
 }
 
@@ -509,6 +586,12 @@ fn joined<'a>(mut whole: Cow<'a, str>, last: &'a str, end: usize, repair: Option
         whole
     };
     Value::Whole { text, end, repair }
+}
+
+/// A value without the one line break at each end that is layout.
+fn without_layout(text: &str) -> &str {
+    let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
+    text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }
 
 /// The next `<` or `＜`.

@@ -1,0 +1,127 @@
+//! The parameters of a call: elements, attributes, and the elements that other dialects use for them.
+//! It must not find the ends of values; `value` does.
+
+use std::borrow::Cow;
+
+use super::call::{CallReader, Next};
+use super::draft::Fault;
+use super::names::{Names, same_tag};
+use super::tag::{Tag, TagKind, attributes, tag_at};
+use super::value::Value;
+use crate::Repair;
+use crate::scan::Reads;
+
+/// A value that stands in the tag itself, behind `=`.
+struct Assigned<'a> {
+    name: &'a str,
+    value: &'a str,
+    value_at: usize,
+}
+
+impl<'a> CallReader<'a, '_, '_> {
+    /// The offset after `<name=value` and the close tag that may follow it.
+    pub(super) fn after_equals(&self, tag: &Tag<'a>) -> Reads<usize> {
+        let next = self.source.skip_blanks(tag.end);
+        if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
+            return Ok(tag.end);
+        }
+        let closer = tag_at(self.source, next)?;
+        let own = closer.filter(|closer| closer.kind == TagKind::Close && same_tag(closer.name, tag.name));
+        Ok(own.map_or(tag.end, |closer| closer.end))
+    }
+
+    /// `<query=value</query>`, `<parameter=query=value</parameter>`.
+    fn assigned(&self, tag: &Tag<'a>, element: bool) -> Option<Assigned<'a>> {
+        let value = tag.equals?;
+        if !element {
+            return Some(Assigned { name: tag.name, value, value_at: tag.equals_at });
+        }
+        let (name, value) = value.split_once('=')?;
+        let offset = self.source.slice(tag.equals_at, tag.end).find('=')? + 1;
+        let known = self.names.is_parameter(name, self.draft.tool);
+        known.then_some(Assigned { name, value, value_at: tag.equals_at + offset })
+    }
+
+    pub(super) fn container(&mut self, tag: &Tag<'a>) -> Next {
+        if self.draft.container_open {
+            self.draft.repair(Repair::ParamsClosed);
+        }
+        if self.draft.groups > 0 {
+            self.draft.repair(Repair::ParamsMerged);
+        }
+        self.draft.groups += 1;
+        self.take_attributes(tag);
+        self.draft.container_open = tag.kind == TagKind::Open;
+        Next::At(tag.end)
+    }
+
+    pub(super) fn take_attributes(&mut self, tag: &Tag<'a>) {
+        for (key, value) in attributes(tag.attributes) {
+            // `<params type="object">` says nothing.
+            if key == "type" && !self.names.is_parameter(key, self.draft.tool) {
+                continue;
+            }
+            self.draft.repair(Repair::ParamsFromAttributes);
+            self.draft.give_text(Cow::Borrowed(key), value);
+        }
+    }
+
+    pub(super) fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+        if self.draft.is_full() {
+            self.draft.fault.get_or_insert(Fault::TooManyParameters);
+            return self.recover(tag.end);
+        }
+        let mut name = Cow::Borrowed(tag.name);
+        let mut from = tag.end;
+        let element =
+            Names::is_parameter_element(tag.name) && !self.names.is_parameter(tag.name, self.draft.tool);
+        if element {
+            name = tag.carried_name().unwrap_or(name);
+        }
+        if let Some(assigned) = self.assigned(tag, element) {
+            self.draft.repair(Repair::TagEquals);
+            name = Cow::Borrowed(assigned.name);
+            let next = self.source.skip_blanks(tag.end);
+            let whole = tag.kind == TagKind::Empty
+                || self.source.ends_at(next)?
+                || tag_at(self.source, next)?.is_some();
+            if whole {
+                let next = self.after_equals(tag)?;
+                self.draft.give_text(name, Cow::Borrowed(assigned.value));
+                return Ok(Next::At(next));
+            }
+            // The bracket that seemed to end the tag is part of the value: `<query=a > b</query>`.
+            from = assigned.value_at;
+        }
+        if !self.draft.container_open {
+            self.draft.repair(Repair::ParamsMerged);
+        }
+        if tag.kind == TagKind::Empty {
+            let value = tag.attribute("value");
+            if value.is_some() {
+                self.draft.repair(Repair::ParamsFromAttributes);
+            }
+            self.draft.give_text(name, value.unwrap_or_default());
+            return Ok(Next::At(tag.end));
+        }
+        self.values.raw = element && self.draft.raw || tag.name == "arg_value";
+        match self.values.read(tag.name, from, self.draft.tool, self.ends)? {
+            Value::Whole { text, end, repair } => {
+                if let Some(repair) = repair {
+                    self.draft.repair(repair);
+                }
+                self.draft.give_text(name, text);
+                self.last_end = end;
+                Ok(Next::At(end))
+            }
+            Value::Cut { resume } => {
+                self.draft.fault.get_or_insert_with(|| Fault::CutInValue(name.into_owned()));
+                Ok(Next::End(resume, self.unclosed()))
+            }
+            Value::Ambiguous => {
+                self.draft.fault.get_or_insert_with(|| Fault::AmbiguousEnd(name.into_owned()));
+                self.recover(tag.end)
+            }
+        }
+    }
+}
