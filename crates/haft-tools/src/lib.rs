@@ -19,8 +19,6 @@ pub mod artifacts;
 pub mod data;
 #[cfg(feature = "files")]
 pub mod files;
-#[cfg(feature = "host")]
-pub mod host;
 
 use std::sync::Arc;
 
@@ -37,8 +35,6 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         artifacts::tools()?,
         #[cfg(feature = "files")]
         files::tools()?,
-        #[cfg(feature = "host")]
-        host::tools()?,
         #[cfg(feature = "data")]
         data::tools()?,
     ]);

@@ -68,7 +68,6 @@ impl Invocation {
         self.environment = ConsentEnvironment {
             project: Some(ProjectId::new(id)),
             project_folder: folder.map(str::to_owned),
-            ..ConsentEnvironment::default()
         };
         self
     }
