@@ -119,6 +119,8 @@ repairs! {
     TagEquals = "tag_equals",
     /// DIA-06: a value without its own close tag.
     ValueClosed = "value_closed",
+    /// A value without its own open tag.
+    ValueOpened = "value_opened",
     /// DIA-07: parameters outside of the container, or several containers.
     ParamsMerged = "params_merged",
     /// DIA-08: the container was not closed.

@@ -5,20 +5,31 @@ use std::borrow::Cow;
 
 use serde_json::Number;
 
-/// Trimmed, with full-width digits, signs and points as ASCII.
+/// The zeros of the scripts whose digits count beside ASCII: each is followed by one to nine.
+const ZEROS: [char; 18] =
+    ['０', '٠', '۰', '०', '০', '੦', '૦', '୦', '௦', '౦', '೦', '൦', '๐', '໐', '༠', '၀', '០', '᠐'];
+
+/// Trimmed, with the digits of other scripts and full-width signs and points as ASCII.
 fn plain(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim();
     if trimmed.is_ascii() {
         return Cow::Borrowed(trimmed);
     }
-    let narrow = |character| match character {
-        '０'..='９' | '＋' | '－' | '．' => {
-            char::from_u32(u32::from(character) - 0xFEE0).unwrap_or(character)
-        }
-        '\u{2212}' => '-',
-        other => other,
-    };
     Cow::Owned(trimmed.chars().map(narrow).collect())
+}
+
+fn narrow(character: char) -> char {
+    match character {
+        '＋' => '+',
+        '－' | '\u{2212}' => '-',
+        '．' => '.',
+        other if other.is_ascii() => other,
+        other => ZEROS
+            .iter()
+            .find_map(|zero| u32::from(other).checked_sub(u32::from(*zero)).filter(|value| *value < 10))
+            .and_then(|value| char::from_digit(value, 10))
+            .unwrap_or(other),
+    }
 }
 
 /// A whole number of at most 64 bits; `5.0`, `1_000` and `1e3` are none.
@@ -73,12 +84,15 @@ mod tests {
             ("-0", json!(0)),
             ("１２", json!(12)),
             ("－４", json!(-4)),
+            ("٣", json!(3)),
+            ("-۴२", json!(-42)),
             ("18446744073709551615", json!(u64::MAX)),
             ("-9223372036854775808", json!(i64::MIN)),
         ] {
             assert_eq!(integer(text).map(serde_json::Value::Number), Some(value), "{text}");
         }
-        for text in ["", "5.0", "1_000", "1e3", "0x10", "12a", "--1", "+", "18446744073709551616", "٣"] {
+        for text in ["", "5.0", "1_000", "1e3", "0x10", "12a", "--1", "+", "18446744073709551616", "²", "Ⅳ"]
+        {
             assert_eq!(integer(text), None, "{text}");
         }
     }
@@ -91,6 +105,7 @@ mod tests {
             ("1e3", json!(1000.0)),
             (".5", json!(0.5)),
             ("−２．５", json!(-2.5)),
+            ("٣.٥", json!(3.5)),
             ("12", json!(12)),
             ("100000000000000000000", json!(1e20)),
         ] {

@@ -41,10 +41,19 @@ pub(super) struct CallReader<'a, 'n, 's> {
     pub(super) draft: Draft<'a, 'n>,
     pub(super) outcomes: Vec<Outcome>,
     pub(super) style: Style,
+    /// The last text or section that stood where only tags may stand.
+    loose: Option<Loose<'a>>,
     /// Inside of an element that names the tool, in a call without a wrapper.
     pub(super) element_open: bool,
     /// The end of the last thing that was understood.
     pub(super) last_end: usize,
+}
+
+/// Text where only tags may stand, with its offsets.
+struct Loose<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
 }
 
 /// Whether the loop over tags goes on, and where; or how the block ended.
@@ -69,6 +78,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             draft: Draft::new(start),
             outcomes: Vec::new(),
             style,
+            loose: None,
             element_open: false,
             last_end: start,
         }
@@ -133,7 +143,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         match source.byte(at) {
             Some(b'<' | 0xEF) => {
                 if let Some(content) = cdata_at(source, at)? {
-                    return self.section(content);
+                    return self.section(at, content);
                 }
                 if let Some(tag) = tag_at(source, at)? {
                     if tag.full_width {
@@ -200,7 +210,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         if self.style == Style::Bare && self.draft.groups == 0 && !self.draft.container_open {
             return Ok(Next::End(self.last_end, Ending::Closed));
         }
-        self.draft.stray_text(source.slice(at, end));
+        let text = source.slice(at, end);
+        self.draft.stray_text(text);
+        self.loose = Some(Loose { text: text.trim_matches(is_blank), start: at, end });
         Ok(Next::At(end))
     }
 
@@ -222,7 +234,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     /// CDATA directly in a container, or between parameters.
-    fn section(&mut self, content: usize) -> Reads<Next> {
+    fn section(&mut self, at: usize, content: usize) -> Reads<Next> {
         let source = self.source;
         let rest = source.bytes().get(content..).unwrap_or_default();
         let Some(length) = memchr::memmem::find(rest, b"]]>") else {
@@ -242,13 +254,14 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.take_json(entries, found.loose);
         } else {
             self.draft.stray_text(text);
+            self.loose = Some(Loose { text, start: at, end: content + length + 3 });
         }
         Ok(Next::At(content + length + 3))
     }
 
     fn tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
         match tag.kind {
-            TagKind::Close => Ok(self.close_tag(tag)),
+            TagKind::Close => Ok(self.close_tag(tag, at)),
             TagKind::Open | TagKind::Empty if tag.cut => {
                 self.draft.fault.get_or_insert(Fault::CutInTag);
                 Ok(Next::End(self.source.len(), self.unclosed()))
@@ -257,7 +270,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
     }
 
-    fn close_tag(&mut self, tag: &Tag<'a>) -> Next {
+    fn close_tag(&mut self, tag: &Tag<'a>, at: usize) -> Next {
         if self.names.wrapper(tag.name).is_some() && !tag.cut {
             if self.draft.container_open {
                 self.draft.repair(Repair::ParamsClosed);
@@ -271,10 +284,31 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.draft.container_open = false;
         } else if self.element_open && self.style == Style::Bare && self.closes_name_tag(tag.name) {
             return Next::End(tag.end, Ending::Closed);
-        } else if !tag.cut && !self.closes_name_tag(tag.name) {
+        } else if !tag.cut && !self.closes_name_tag(tag.name) && !self.closes_unopened(tag.name, at) {
             self.draft.repair(Repair::StrayTagDropped);
         }
         Next::At(tag.end)
+    }
+
+    /// Whether the tag closes a declared parameter whose open tag is missing; the text before it is the value then.
+    fn closes_unopened(&mut self, name: &'a str, at: usize) -> bool {
+        let known = self.draft.tool.and_then(|tool| tool.parameter(name));
+        // Nothing else may stand between it and the tags on both sides.
+        let value = self.loose.take().filter(|loose| {
+            self.source.skip_blanks(loose.end) == at && self.source.skip_blanks(self.last_end) == loose.start
+        });
+        let (Some((parameter, _)), Some(value)) = (known, value) else { return false };
+        let given = self.draft.gives(name) || self.draft.gives(&parameter.name);
+        if given && self.draft.has_repair(Repair::ValueOpened) || value.text.contains(&format!("<{name}")) {
+            self.draft.fault.get_or_insert(Fault::AmbiguousEnd(parameter.name.clone()));
+        }
+        if given {
+            return false;
+        }
+        self.draft.repair(Repair::ValueOpened);
+        self.draft.take_stray(value.text);
+        self.draft.give_text(Cow::Borrowed(name), Cow::Borrowed(value.text));
+        true
     }
 
     fn closes_name_tag(&self, name: &str) -> bool {
@@ -326,7 +360,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         if tag.name == TOOL_SEPARATOR {
             return Ok(Next::At(tag.end));
         }
-        let known = self.names.is_parameter(tag.name, tool) || self.names.carries_parameter(tag, tool);
+        let known = self.names.is_parameter(tag.name, tool)
+            || self.names.carries_parameter(tag, tool)
+            || !self.draft.has_name() && self.names.tools.resolve(tag.name).is_some();
         if !known && is_result_tag(tag.name) {
             return Ok(self.end_unclosed(at));
         }

@@ -133,6 +133,10 @@ impl<'a, 'n> Draft<'a, 'n> {
         }
     }
 
+    pub(super) fn has_repair(&self, repair: Repair) -> bool {
+        self.repairs.contains(&repair)
+    }
+
     /// Whether no more parameters are taken.
     pub(super) fn is_full(&self) -> bool {
         self.given.len() >= MAX_PARAMETERS
@@ -150,6 +154,13 @@ impl<'a, 'n> Draft<'a, 'n> {
         let text = text.trim_matches(is_blank);
         if !text.is_empty() {
             self.stray.get_or_insert(text);
+        }
+    }
+
+    /// Takes back a stray text, which has turned out to be a value.
+    pub(super) fn take_stray(&mut self, text: &str) {
+        if self.stray.is_some_and(|stray| stray == text.trim_matches(is_blank)) {
+            self.stray = None;
         }
     }
 

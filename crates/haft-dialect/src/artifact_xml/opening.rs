@@ -131,7 +131,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         };
         let Some(tag) = tag_at(source, found)?.filter(|tag| !tag.cut) else { return Ok(false) };
         Ok(match tag.kind {
-            TagKind::Close => self.names.wrapper(tag.name).is_some() && tool.required.is_empty(),
+            TagKind::Close => {
+                Names::is_name_tag(tag.name)
+                    || self.names.wrapper(tag.name).is_some() && tool.required.is_empty()
+            }
             TagKind::Open | TagKind::Empty => {
                 self.begins_parameters(&tag, tool) || matches!(tag.name, TOOL_SEPARATOR | "arg_key")
             }

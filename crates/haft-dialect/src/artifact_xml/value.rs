@@ -105,7 +105,40 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         if let Some(content) = cdata_at(self.source, first)? {
             return self.sections(name, content, tool, ends);
         }
+        if self.source.byte(first) == Some(b'<')
+            && let Some(again) = tag_at(self.source, first)?
+            && again.kind == TagKind::Open
+            && again.equals.is_none()
+            && same_tag(again.name, name)
+            && let Some(value) = self.opened_twice(name, again.end, tool, ends)?
+        {
+            return Ok(value);
+        }
         self.plain(name, start, tool, ends)
+    }
+
+    /// The value behind an open tag that stands there twice by mistake, because it is closed only once.
+    fn opened_twice(
+        &mut self,
+        name: &'a str,
+        start: usize,
+        tool: Option<&Tool>,
+        ends: &mut SectionEnds,
+    ) -> Reads<Option<Value<'a>>> {
+        let first = skip_short_comments(self.source, start)?;
+        let value = match cdata_at(self.source, first)? {
+            Some(content) => self.sections(name, content, tool, ends)?,
+            None => self.plain(name, start, tool, ends)?,
+        };
+        let Value::Whole { text, end, repair } = value else { return Ok(None) };
+        let next = skip_filling(self.source, end)?;
+        if !self.source.ends_at(next)?
+            && tag_at(self.source, next)?
+                .is_some_and(|tag| tag.kind == TagKind::Close && same_tag(tag.name, name))
+        {
+            return Ok(None);
+        }
+        Ok(Some(Value::Whole { text, end, repair: repair.or(Some(Repair::StrayTagDropped)) }))
     }
 
     fn sections(
@@ -130,7 +163,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             let after = end + 3;
             let next = skip_short_comments(source, after)?;
             if source.ends_at(next)? {
-                if self.quotes_section(from, end) {
+                if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) {
                     return Ok(Value::Cut { resume: source.len() });
                 }
                 return Ok(joined(whole, source.slice(from, end), next, Some(Repair::ValueClosed)));
@@ -154,6 +187,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                             && self.quotes_section(from, end) =>
                     {
                         return Ok(Value::Cut { resume: source.len() });
+                    }
+                    // The end of this section may be missing, or stand behind the close tag.
+                    SectionEnd::At(_, Some(_))
+                        if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) =>
+                    {
+                        return Ok(Value::Ambiguous);
                     }
                     SectionEnd::At(after, repair) => {
                         return Ok(joined(whole, source.slice(from, end), after, repair));
@@ -479,6 +518,11 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     fn plain_text(&self, start: usize, end: usize, sections: &[(usize, usize, usize)]) -> Cow<'a, str> {
         let source = self.source;
         let inside: Vec<_> = sections.iter().filter(|(open, ..)| *open < end).collect();
+        if inside.is_empty()
+            && let Some(content) = misspelled_section(source.slice(start, end).trim_matches(is_blank))
+        {
+            return Cow::Borrowed(content);
+        }
         if inside.is_empty() && self.raw {
             return Cow::Borrowed(without_layout(source.slice(start, end)));
         }
@@ -586,6 +630,25 @@ fn joined<'a>(mut whole: Cow<'a, str>, last: &'a str, end: usize, repair: Option
         whole
     };
     Value::Whole { text, end, repair }
+}
+
+/// Whether a value ends in a close tag of its own name that it did not open.
+fn holds_own_end(name: &str, value: &str) -> bool {
+    let closer = value.trim_end().strip_suffix('>').and_then(|value| value.strip_suffix(name));
+    closer.is_some_and(|before| before.ends_with("</") && !before.contains(&format!("<{name}")))
+}
+
+/// The content of a section whose opening mark is misspelled: `<![CDATA`, `<!CDATA[`, `<[CDATA[` …
+fn misspelled_section(text: &str) -> Option<&str> {
+    let body = text.strip_suffix("]]>")?.strip_prefix('<')?;
+    let body = body.strip_prefix('!').unwrap_or(body);
+    let body = body.strip_prefix('[').unwrap_or(body);
+    let (word, content) = body.split_at_checked(5)?;
+    if !word.eq_ignore_ascii_case("cdata") {
+        return None;
+    }
+    let content = content.strip_prefix(' ').unwrap_or(content);
+    Some(content.strip_prefix('[').unwrap_or(content))
 }
 
 /// A value without the one line break at each end that is layout.
