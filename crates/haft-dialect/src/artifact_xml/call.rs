@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use super::draft::{Draft, Ending, Fault, Outcome};
 use super::names::{Names, Wrapper, same_tag};
+use super::section::SectionEnds;
 use super::tag::{Tag, TagKind, cdata_at, skip_filling, tag_at};
-use super::value::{SectionEnds, ValueReader, next_bracket};
+use super::value::{ValueReader, next_bracket};
 use crate::Repair;
 use crate::call_json;
 use crate::marks::{is_result_tag, is_think_tag};

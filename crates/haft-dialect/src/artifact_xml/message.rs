@@ -6,8 +6,9 @@
 use super::draft::Outcome;
 use super::names::Names;
 use super::quoted::{Fence, Tildes};
+use super::section::SectionEnds;
 use super::tag::{Tag, TagKind, tag_at};
-use super::value::{SectionEnds, next_bracket};
+use super::value::next_bracket;
 use crate::marks::{Mark, invents_answer, is_think_tag, mark_at};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 

@@ -1,16 +1,14 @@
 //! Where a parameter's value ends.
 //!
-//! CDATA is kept as it is and ends at the `]]>` after which the grammar goes on; text without CDATA is trimmed, its
-//! entities are decoded, and it ends at the close tag after which the grammar goes on. Never the first literal closer
-//! alone decides. Every byte is looked at a bounded number of times: a search that fails is remembered.
+//! CDATA is kept as it is (`section`); text without CDATA is trimmed, its entities are decoded, and it ends at the close
+//! tag after which the grammar goes on. Never the first literal closer alone decides. Every byte is looked at a bounded number of times: a search that fails is remembered.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-
-use memchr::memmem;
 
 use super::entity;
 use super::names::{Names, same_tag};
+use super::opened::Opened;
+use super::section::SectionEnds;
 use super::tag::{Tag, TagKind, cdata_at, skip_filling, skip_short_comments, tag_at};
 use crate::Repair;
 use crate::marks::is_result_tag;
@@ -49,43 +47,6 @@ pub(super) struct ValueReader<'a, 'n> {
 struct Missing<'a> {
     name: &'a str,
     call_end: usize,
-}
-
-/// The next `]]>`, found once for all searches before it; a search without a find goes on where it stopped.
-#[derive(Debug)]
-pub(super) struct SectionEnds {
-    finder: memmem::Finder<'static>,
-    from: usize,
-    to: usize,
-    found: Option<usize>,
-}
-
-impl Default for SectionEnds {
-    fn default() -> Self {
-        Self { finder: memmem::Finder::new(b"]]>"), from: 0, to: 0, found: None }
-    }
-}
-
-impl SectionEnds {
-    fn next(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
-        let known = from >= self.from && from <= self.to;
-        match self.found {
-            Some(found) if known && found >= from => return self.found,
-            Some(_) | None => {}
-        }
-        // In a flood of ends the next one is right here.
-        if source.bytes().get(from..).is_some_and(|rest| rest.starts_with(b"]]>")) {
-            (self.from, self.to, self.found) = (from, source.len(), Some(from));
-            return self.found;
-        }
-        // The last two bytes seen may begin an end.
-        let unseen = if known && self.found.is_none() { self.to.saturating_sub(2).max(from) } else { from };
-        let rest = source.bytes().get(unseen..).unwrap_or_default();
-        self.found = self.finder.find(rest).map(|offset| unseen + offset);
-        self.from = from;
-        self.to = source.len();
-        self.found
-    }
 }
 
 impl<'a, 'n> ValueReader<'a, 'n> {
@@ -139,165 +100,6 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             return Ok(None);
         }
         Ok(Some(Value::Whole { text, end, repair: repair.or(Some(Repair::StrayTagDropped)) }))
-    }
-
-    fn sections(
-        &mut self,
-        name: &'a str,
-        start: usize,
-        tool: Option<&Tool>,
-        ends: &mut SectionEnds,
-    ) -> Reads<Value<'a>> {
-        let source = self.source;
-        let mut whole: Cow<'a, str> = Cow::Borrowed("");
-        let mut from = start;
-        let mut at = start;
-        let mut opened = Opened::default();
-        // The first end behind which the own close tag stands, but nothing that fits behind that.
-        let mut unfit: Option<(usize, usize)> = None;
-        loop {
-            let Some(end) = ends.next(source, at) else {
-                source.ends_at(source.len())?;
-                return Ok(Value::Cut { resume: self.unclosed_section(name, from, tool)? });
-            };
-            let after = end + 3;
-            let next = skip_short_comments(source, after)?;
-            if source.ends_at(next)? {
-                if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) {
-                    return Ok(Value::Cut { resume: source.len() });
-                }
-                return Ok(joined(whole, source.slice(from, end), next, Some(Repair::ValueClosed)));
-            }
-            if let Some(content) = cdata_at(source, next)? {
-                let whole = whole.to_mut();
-                whole.push_str(source.slice(from, end));
-                whole.push_str(source.slice(after, source.skip_blanks(after)));
-                from = content;
-                at = content;
-                opened = Opened::default();
-                unfit = None;
-                continue;
-            }
-            if matches!(source.byte(next), Some(b'<' | 0xEF))
-                && let Some(tag) = tag_at(source, next)?
-            {
-                match self.ends_section(name, tool, &tag, next, from..end, &mut opened)? {
-                    SectionEnd::At(after, _)
-                        if source.ends_at(skip_filling(source, after)?)?
-                            && self.quotes_section(from, end) =>
-                    {
-                        return Ok(Value::Cut { resume: source.len() });
-                    }
-                    // The end of this section may be missing, or stand behind the close tag.
-                    SectionEnd::At(_, Some(_))
-                        if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) =>
-                    {
-                        return Ok(Value::Ambiguous);
-                    }
-                    SectionEnd::At(after, repair) => {
-                        return Ok(joined(whole, source.slice(from, end), after, repair));
-                    }
-                    SectionEnd::Unfit => unfit = unfit.or(Some((end, tag.end))),
-                    SectionEnd::Nowhere => {}
-                }
-            }
-            if let Some((unfit_end, behind)) = unfit
-                && !self.section_goes_on(behind.max(after), ends)?
-            {
-                if self.quotes_section(from, unfit_end) {
-                    return Ok(Value::Cut { resume: self.unclosed_section(name, from, tool)? });
-                }
-                return Ok(joined(whole, source.slice(from, unfit_end), behind, None));
-            }
-            at = end + 1;
-        }
-    }
-
-    /// Whether the tag after `]]>` ends the value.
-    fn ends_section(
-        &self,
-        name: &'a str,
-        tool: Option<&Tool>,
-        tag: &Tag<'a>,
-        at: usize,
-        value: std::ops::Range<usize>,
-        opened: &mut Opened<'a>,
-    ) -> Reads<SectionEnd> {
-        let own = tag.kind == TagKind::Close && (same_tag(tag.name, name) || tag.cut);
-        if own && (tag.cut || self.goes_on(tag.end, name, tool, false)?) {
-            return Ok(SectionEnd::At(tag.end, None));
-        }
-        if tag.kind == TagKind::Close {
-            opened.scan(self.source, value);
-            if opened.count(tag.name) > 0 {
-                return Ok(SectionEnd::Nowhere);
-            }
-        }
-        if own {
-            return Ok(SectionEnd::Unfit);
-        }
-        if self.is_structure(tag, tool) {
-            return Ok(SectionEnd::At(at, Some(Repair::ValueClosed)));
-        }
-        let wrong_closer = tag.kind == TagKind::Close && self.goes_on(tag.end, name, tool, false)?;
-        Ok(if wrong_closer {
-            SectionEnd::At(tag.end, Some(Repair::ValueClosed))
-        } else {
-            SectionEnd::Nowhere
-        })
-    }
-
-    /// Whether a value at whose end the text ends may only quote a section, whose end it then is.
-    fn quotes_section(&self, from: usize, to: usize) -> bool {
-        memmem::find(self.source.bytes().get(from..to).unwrap_or_default(), b"<![").is_some()
-    }
-
-    /// Whether another `]]>` follows that can belong to the section at hand, because no other section opens before it.
-    fn section_goes_on(&self, from: usize, ends: &mut SectionEnds) -> Reads<bool> {
-        let Some(next) = ends.next(self.source, from) else {
-            self.source.ends_at(self.source.len())?;
-            return Ok(false);
-        };
-        let between = self.source.bytes().get(from..next).unwrap_or_default();
-        Ok(memmem::find(between, b"<![").is_none())
-    }
-
-    /// Where parsing may go on after a section without end: behind the call, if the value's own close tag stands there as
-    /// the grammar wants it and nothing inside the value opened it; else nowhere.
-    fn unclosed_section(&self, name: &str, from: usize, tool: Option<&Tool>) -> Reads<usize> {
-        let source = self.source;
-        let mut opens = 0_usize;
-        for at in
-            memchr::memchr_iter(b'<', source.bytes().get(from..).unwrap_or_default()).map(|at| from + at)
-        {
-            let Some(tag) = tag_at(source, at)? else { continue };
-            if !same_tag(tag.name, name) {
-                continue;
-            }
-            match tag.kind {
-                TagKind::Open => opens += 1,
-                TagKind::Close if opens > 0 => opens -= 1,
-                TagKind::Close if self.goes_on(tag.end, name, tool, false)? => {
-                    return self.behind_wrapper(tag.end);
-                }
-                TagKind::Close | TagKind::Empty => {}
-            }
-        }
-        Ok(source.len())
-    }
-
-    /// The offset behind the next close tag of a wrapper, or of the next open one; else the end of the text.
-    fn behind_wrapper(&self, from: usize) -> Reads<usize> {
-        let mut at = from;
-        while let Some(found) = next_bracket(self.source, at) {
-            if let Some(tag) = tag_at(self.source, found)?
-                && self.names.wrapper(tag.name).is_some()
-            {
-                return Ok(if tag.kind == TagKind::Close { tag.end } else { found });
-            }
-            at = found + self.source.char_at(found).map_or(1, char::len_utf8);
-        }
-        Ok(self.source.len())
     }
 
     fn plain(
@@ -455,7 +257,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
 
     /// Whether the grammar goes on after a close tag: the next parameter, the end of a container or of the call, the
     /// end of the text or the same close tag again if the value did not open it.
-    fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
+    pub(super) fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
         let at = skip_filling(self.source, at)?;
         if self.source.ends_at(at)? {
             return Ok(!opened);
@@ -478,7 +280,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     }
 
     /// Whether a tag belongs to the grammar of a call.
-    fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+    pub(super) fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
         let name = tag.name;
         if self.names.wrapper(name).is_some()
             || Names::is_own_container(name)
@@ -543,16 +345,6 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     }
 }
 
-/// What a `]]>` with a tag behind it is.
-enum SectionEnd {
-    /// The end of the value, with the offset after what belongs to it.
-    At(usize, Option<Repair>),
-    /// The end only if none follows that fits better.
-    Unfit,
-    /// Part of the value.
-    Nowhere,
-}
-
 /// What a search for the end of a value without CDATA has seen so far.
 #[derive(Debug, Default)]
 struct PlainSearch {
@@ -576,66 +368,6 @@ enum Look {
     /// The next parameter begins before this one was closed.
     Next,
     Stop,
-}
-
-/// How often elements were opened and not closed inside a value; filled only where the clean reading fails.
-#[derive(Debug, Default)]
-struct Opened<'a> {
-    scanned_to: usize,
-    counts: HashMap<&'a str, u32>,
-}
-
-impl<'a> Opened<'a> {
-    fn scan(&mut self, source: Source<'a>, value: std::ops::Range<usize>) {
-        let from = self.scanned_to.max(value.start);
-        let piece = Source::new(source.slice(0, value.end), true);
-        let mut at = from;
-        while let Some(found) = next_bracket(piece, at) {
-            match tag_at(piece, found) {
-                Ok(Some(tag)) => {
-                    match tag.kind {
-                        TagKind::Open => self.open(tag.name),
-                        TagKind::Close => self.close(tag.name),
-                        TagKind::Empty => {}
-                    }
-                    at = tag.end;
-                }
-                _ => at = found + piece.char_at(found).map_or(1, char::len_utf8),
-            }
-        }
-        self.scanned_to = value.end.max(self.scanned_to);
-    }
-
-    fn open(&mut self, name: &'a str) {
-        *self.counts.entry(name).or_insert(0_u32) += 1;
-    }
-
-    /// What closes nothing that was opened does not count.
-    fn close(&mut self, name: &str) {
-        if let Some(count) = self.counts.get_mut(name).filter(|count| **count > 0) {
-            *count -= 1;
-        }
-    }
-
-    fn count(&self, name: &str) -> u32 {
-        self.counts.get(name).copied().unwrap_or(0)
-    }
-}
-
-fn joined<'a>(mut whole: Cow<'a, str>, last: &'a str, end: usize, repair: Option<Repair>) -> Value<'a> {
-    let text = if whole.is_empty() {
-        Cow::Borrowed(last)
-    } else {
-        whole.to_mut().push_str(last);
-        whole
-    };
-    Value::Whole { text, end, repair }
-}
-
-/// Whether a value ends in a close tag of its own name that it did not open.
-fn holds_own_end(name: &str, value: &str) -> bool {
-    let closer = value.trim_end().strip_suffix('>').and_then(|value| value.strip_suffix(name));
-    closer.is_some_and(|before| before.ends_with("</") && !before.contains(&format!("<{name}")))
 }
 
 /// The content of a section whose opening mark is misspelled: `<![CDATA`, `<!CDATA[`, `<[CDATA[` …
