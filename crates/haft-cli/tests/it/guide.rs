@@ -1,0 +1,40 @@
+//! The examples of the guide are used as they stand in it.
+
+use crate::support::Home;
+
+/// The first block of `page` that is marked as `kind`.
+fn block(page: &str, kind: &str) -> String {
+    let path = format!("{}/../../docs/guide/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once(&format!("```{kind}\n")).unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+// CFG-02
+#[test]
+fn its_configurations_are_good() {
+    for page in ["configuration.md", "models.md"] {
+        let home = Home::new();
+        home.write("home/haft.toml", &block(page, "toml"));
+        let run = home.haft(&["config", "check"]);
+        assert_eq!(run.exit, Some(0), "{page}: {run}");
+    }
+}
+
+#[test]
+fn its_profile_holds_what_it_says() {
+    let home = Home::new();
+    home.write("home/profiles/careful.md", &block("profiles.md", "markdown"));
+    let run = home.haft(&["tools", "--profile", "careful"]);
+    let columns: Vec<Vec<&str>> =
+        run.stdout.lines().map(|line| line.split_whitespace().take(2).collect()).collect();
+    assert_eq!(columns, [["read", "allow"], ["file_write", "ask"], ["calculator", "allow"]], "{run}");
+}
+
+#[test]
+fn its_script_runs() {
+    let home = Home::new();
+    home.write("script.jsonl", &block("models.md", "json"));
+    let run = home.haft(&["run", "--model", "scripted:script.jsonl", "What is 6*7?"]);
+    assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "It is 42.\n"), "{run}");
+}
