@@ -95,7 +95,7 @@ impl Workplace {
         let ids = Arc::new(SystemIds::new().map_err(Failure::failed)?);
         let store = Arc::new(SqliteStore::open(setup.home.root(), clock.now())?);
         let mut services = Services::default();
-        folders::insert(&mut services, store.projects().await?, store.clone());
+        folders::insert(&mut services, setup.home.root(), store.projects().await?, store.clone());
         let engine = Engine::new(EngineParts {
             store: store.clone(),
             clock: clock.clone(),
@@ -149,7 +149,11 @@ impl Workplace {
             profile_name: name.text(),
             profile: Arc::new(loaded.profile),
             tools,
-            environment: ConsentEnvironment { project, project_folder },
+            environment: ConsentEnvironment {
+                project,
+                project_folder,
+                host: Some(folders::places(self.setup.home.root())),
+            },
             grants,
         })
     }

@@ -1,17 +1,24 @@
-//! Project folders and before-images for the file tools: the one room that opens folders of the machine for tools.
+//! Project folders, the machine's files and before-images for the file tools: the one room that opens folders of the machine
+//! for tools.
 //!
-//! A tool gets a handle on the folder that the user named, never a path.
+//! A tool gets a handle on a folder, never a path: that of the project that the user named, or, for tools that ask by
+//! themselves, the root.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use haft_core::consent::HostPlaces;
 use haft_core::ports::{BlobRows, BoxFuture, ProjectRow};
 use haft_core::{Digest, ErrorCode, Services, ToolError};
 use haft_store::SqliteStore;
 use haft_tools::files::{BeforeImages, ProjectError, ProjectFolders};
+use haft_tools::host::HostFiles;
+
+use crate::surroundings;
 
 /// The folders of the projects as they stood when this process began.
 #[derive(Debug)]
@@ -45,8 +52,60 @@ impl BeforeImages for StoredImages {
     }
 }
 
-/// Adds both to the services that tools may use.
-pub(crate) fn insert(services: &mut Services, projects: Vec<ProjectRow>, store: Arc<SqliteStore>) {
+/// The machine as it stood when this process began.
+struct Machine(HostPlaces);
+
+impl HostFiles for Machine {
+    fn places(&self) -> &HostPlaces {
+        &self.0
+    }
+
+    fn root(&self) -> io::Result<Dir> {
+        if cfg!(windows) {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "files outside of projects are not open here",
+            ));
+        }
+        Dir::open_ambient_dir("/", ambient_authority())
+    }
+
+    fn resolved(&self, path: &str) -> io::Result<String> {
+        let real = Path::new(path).canonicalize()?.into_os_string();
+        real.into_string().map_err(|_| io::Error::other("its real path is not UTF-8"))
+    }
+}
+
+/// The places of this machine, with Haft's home at `home`. A `TMPDIR` around the user's home is no temporary folder.
+pub(crate) fn places(home: &Path) -> HostPlaces {
+    let real = |path: &Path| surroundings::resolved(path).display().to_string();
+    let user_home = surroundings::variable("HOME").map(|home| real(Path::new(&home)));
+    let around_home = |folder: &Path| {
+        user_home.as_deref().is_some_and(|home| Path::new(home).starts_with(surroundings::resolved(folder)))
+    };
+    let named = surroundings::variable("TMPDIR").filter(|folder| !around_home(Path::new(folder)));
+    let temp_folders = ["/tmp", "/var/tmp"]
+        .into_iter()
+        .chain(named.as_deref())
+        .filter_map(|folder| Path::new(folder).canonicalize().ok())
+        .filter_map(|folder| folder.to_str().map(str::to_owned))
+        .collect();
+    HostPlaces {
+        temp_folders,
+        haft_home: real(home),
+        secrets_folder: real(&home.join(".secrets")),
+        user_home,
+    }
+}
+
+/// Adds all of it to the services that tools may use.
+pub(crate) fn insert(
+    services: &mut Services,
+    home: &Path,
+    projects: Vec<ProjectRow>,
+    store: Arc<SqliteStore>,
+) {
+    services.insert::<dyn HostFiles>(Arc::new(Machine(places(home))));
     let folders = projects.into_iter().map(|row| (row.id.to_string(), row.path)).collect();
     services.insert::<dyn ProjectFolders>(Arc::new(NamedFolders(folders)));
     services.insert::<dyn BeforeImages>(Arc::new(StoredImages(store)));

@@ -30,6 +30,21 @@ pub struct ConsentEnvironment {
     pub project: Option<ProjectId>,
     /// The project's folder, resolved.
     pub project_folder: Option<String>,
+    /// Places of the machine; none where its files are not open to tools.
+    pub host: Option<HostPlaces>,
+}
+
+/// Places of the machine that mean something to a question about its files: absolute paths with all links resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPlaces {
+    /// What `~` stands for.
+    pub user_home: Option<String>,
+    /// Haft's own home: configuration, profiles, store.
+    pub haft_home: String,
+    /// Where secrets lie, each file asked for by itself (APR-14).
+    pub secrets_folder: String,
+    /// Folders in which writing asks nobody (APR-13).
+    pub temp_folders: Vec<String>,
 }
 
 /// One question, whole: a surface shows all of it.

@@ -19,13 +19,16 @@ pub mod artifacts;
 pub mod data;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "host")]
+pub mod host;
 
 use std::sync::Arc;
 
 use haft_core::Tool;
 use haft_schema::SchemaError;
 
-/// All tools of the families that are compiled in.
+/// All tools of the families that are compiled in, but those of `host`: they share their aliases with `files`, so a registry
+/// takes them on purpose, and then `file_read` alone no longer says which of the two is meant (CONFLICT-09).
 ///
 /// # Errors
 /// [`SchemaError`] if a declaration carries a schema that is none; the tests of this crate rule that out.

@@ -6,4 +6,10 @@ mod catalog;
 mod data;
 mod escapes;
 mod files;
+#[cfg(unix)]
+mod host;
+#[cfg(unix)]
+mod host_attacks;
+#[cfg(unix)]
+mod host_support;
 mod support;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use haft_core::artifact::Artifacts;
-use haft_core::consent::ConsentEnvironment;
+use haft_core::consent::{ConsentEnvironment, HostPlaces};
 use haft_core::facts::Permission;
 use haft_core::gate::Admission;
 use haft_core::journal::Head;
@@ -16,7 +16,7 @@ use haft_core::policy::Decision;
 use haft_core::ports::NeverCancelled;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    ArtifactVersion, Batch, Cancel, Clock, ErrorClass, Gate, Ids, InvocationId, Profile, ProjectId,
+    ArtifactVersion, Batch, Cancel, Clock, ErrorClass, Gate, Grant, Ids, InvocationId, Profile, ProjectId,
     RequestedCall, RunId, Services, SessionId, Timestamp, Tool, ToolContext, ToolError, ToolId, ToolOutput,
     ToolRegistry, ToolTurnContract, snapshot,
 };
@@ -68,8 +68,24 @@ impl Invocation {
         self.environment = ConsentEnvironment {
             project: Some(ProjectId::new(id)),
             project_folder: folder.map(str::to_owned),
+            ..ConsentEnvironment::default()
         };
         self
+    }
+
+    pub(crate) fn on_host(mut self, places: HostPlaces) -> Self {
+        self.environment.host = Some(places);
+        self
+    }
+
+    /// True if the call may run with these grants alone, nobody being there to ask.
+    pub(crate) fn runs_with(&mut self, grants: &[Grant], alias: &str, arguments: Value) -> bool {
+        let (run, session) = (RunId::new("r_1"), SessionId::new("s_1"));
+        let standing = Standing { grants, yes: false, run: &run, session: &session, now: Timestamp(0) };
+        match self.decided(alias, arguments).unwrap().resolve(standing) {
+            Resolution::Authorized(_) => true,
+            Resolution::Asking(_) | Resolution::Refused(_) => false,
+        }
     }
 
     /// Prepares a call and asks policy, as `--dry-run` does.
@@ -284,6 +300,11 @@ impl Ground {
         services.insert::<dyn ProjectFolders>(Arc::new(Folders(self.root.try_clone().unwrap())));
         services.insert::<dyn BeforeImages>(self.images.clone());
         services
+    }
+
+    /// What was kept before changes, for tools that know no projects.
+    pub(crate) fn images(&self) -> Arc<dyn BeforeImages> {
+        self.images.clone()
     }
 
     /// The project's file, if it is there.

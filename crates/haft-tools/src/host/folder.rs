@@ -1,0 +1,350 @@
+//! File work from the root of the machine. All of it may block; none of it follows a link.
+//!
+//! Looking at a file resolves its links first and then walks the real path; changing a file walks the path as it was named.
+//! In both each folder on the way is opened without following, so that a link that is put there meanwhile leads nowhere.
+
+use std::io::{self, Read, Write};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
+use haft_core::{Digest, ErrorCode, ToolError};
+
+use super::HostFiles;
+use super::path::HostPath;
+
+/// Largest file that is changed, in bytes: its before-image must be kept.
+const MAX_CHANGED: u64 = 64 << 20;
+
+const NOT_FOUND: ErrorCode = ErrorCode::new("host.not_found");
+
+/// A file as it was seen before a change.
+pub(super) struct Seen {
+    pub(super) bytes: Vec<u8>,
+    permissions: Permissions,
+}
+
+/// Says what went wrong at `path`, in words for the model.
+pub(super) fn fault(error: &io::Error, path: &HostPath) -> ToolError {
+    let (code, message) = match error.kind() {
+        io::ErrorKind::NotFound => (NOT_FOUND, format!("There is no `{path}`. List its folder first.")),
+        io::ErrorKind::PermissionDenied => (
+            ErrorCode::new("host.no_access"),
+            format!("The system gives no access to `{path}`. Leave it, or ask the user."),
+        ),
+        io::ErrorKind::NotADirectory => (
+            ErrorCode::new("host.not_a_directory"),
+            format!("`{path}`, or a part of it, is a file and no folder."),
+        ),
+        io::ErrorKind::InvalidFilename => {
+            (ErrorCode::new("host.path_invalid"), format!("`{path}` is too long for the file system."))
+        }
+        io::ErrorKind::StorageFull => (
+            ErrorCode::new("host.disk_full"),
+            format!("`{path}` was not written: the disk is full. Tell the user."),
+        ),
+        io::ErrorKind::ReadOnlyFilesystem => (
+            ErrorCode::new("host.no_access"),
+            format!("`{path}` is on a file system that cannot be written."),
+        ),
+        _ => (ErrorCode::new("host.failed"), format!("`{path}` cannot be used: {error}.")),
+    };
+    ToolError::new(code, message).with_detail(error.to_string())
+}
+
+/// Fails unless `metadata` is that of a plain file.
+fn plain_file(metadata: &Metadata, path: &HostPath) -> Result<(), ToolError> {
+    if metadata.is_dir() {
+        return Err(is_directory(path));
+    }
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let message =
+        format!("`{path}` is neither a file nor a folder, but a device, pipe or socket. It is left alone.");
+    Err(ToolError::new(ErrorCode::new("host.not_a_file"), message))
+}
+
+fn is_directory(path: &HostPath) -> ToolError {
+    ToolError::new(ErrorCode::new("host.path_is_directory"), format!("`{path}` is a folder, not a file."))
+}
+
+/// Opening a pipe must not wait for its other end; a link in the last place is not followed.
+fn reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    if cfg!(unix) {
+        options.nonblock(true);
+    }
+    options
+}
+
+fn root(host: &dyn HostFiles, path: &HostPath) -> Result<Dir, ToolError> {
+    host.root().map_err(|error| fault(&error, path))
+}
+
+/// What a folder is, whatever it is called.
+type Identity = (u64, u64);
+
+fn identity(dir: &Dir) -> io::Result<Identity> {
+    let metadata = dir.dir_metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// A folder that is known by what it is, so that no other spelling of its path (letter case, mounts) leads into it.
+struct Guarded<'a> {
+    folder: &'a str,
+    identity: Option<Identity>,
+}
+
+impl<'a> Guarded<'a> {
+    /// The folder as it is on the disk now, perhaps not there.
+    fn find(root: &Dir, folder: &'a str) -> Result<Self, ToolError> {
+        let closed = |error: &dyn std::fmt::Display| {
+            let message = format!("`{folder}` cannot be guarded, so nothing is done. Tell the user.");
+            ToolError::new(ErrorCode::new("host.unavailable"), message).with_detail(error.to_string())
+        };
+        let path = HostPath::absolute(folder).map_err(|error| closed(&error))?;
+        let mut here = root.try_clone().map_err(|error| closed(&error))?;
+        for name in path.names() {
+            here = match here.open_dir_nofollow(name) {
+                Ok(next) => next,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self { folder, identity: None });
+                }
+                Err(error) => return Err(closed(&error)),
+            };
+        }
+        let identity = identity(&here).map_err(|error| closed(&error))?;
+        Ok(Self { folder, identity: Some(identity) })
+    }
+
+    fn is(&self, dir: &Dir, path: &HostPath) -> Result<bool, ToolError> {
+        Ok(self.identity.is_some()
+            && self.identity == Some(identity(dir).map_err(|error| fault(&error, path))?))
+    }
+
+    /// Fails unless `path`, which leads into the folder, says so: only then was it asked for as what it is.
+    fn named_by(&self, path: &HostPath) -> Result<(), ToolError> {
+        if path.is_below(self.folder) {
+            return Ok(());
+        }
+        let message =
+            format!("`{path}` lies in the folder `{}`. Nothing was done; name it by that.", self.folder);
+        Err(ToolError::new(ErrorCode::new("host.path_is_link"), message))
+    }
+}
+
+/// Where a look leads: the real path, and the open folder of its last name (the root for the root itself).
+pub(super) struct Looked {
+    dir: Dir,
+    real: HostPath,
+}
+
+/// Follows all links of `path` and opens the folder that it leads into. What is in the secrets folder must have been asked for
+/// by its own path (APR-14); what is inside of a process stays closed.
+pub(super) fn look(host: &dyn HostFiles, path: &HostPath) -> Result<Looked, ToolError> {
+    let resolved = host.resolved(&path.to_string()).map_err(|error| fault(&error, path))?;
+    let real = HostPath::absolute(&resolved).map_err(|error| error.to_tool_error())?;
+    if real.is_of_a_process() {
+        let message = format!("`{path}` shows the inside of a running process and stays closed.");
+        return Err(ToolError::new(ErrorCode::new("host.process_file"), message));
+    }
+    let root = root(host, path)?;
+    let secrets = Guarded::find(&root, &host.places().secrets_folder)?;
+    let mut secret = real.is_below(secrets.folder);
+    let mut dir = root;
+    for folder in real.split().map_or(&[][..], |(folders, _)| folders) {
+        dir = dir.open_dir_nofollow(folder).map_err(|error| swapped(&dir, folder, path, &error))?;
+        secret |= secrets.is(&dir, path)?;
+    }
+    if *path != real && (secret || path.is_below(secrets.folder)) {
+        return Err(link(path, Some(&resolved)));
+    }
+    if secret {
+        secrets.named_by(path)?;
+    }
+    Ok(Looked { dir, real })
+}
+
+/// The complaint about a part of a real path that is not what it was a moment ago.
+fn swapped(here: &Dir, name: &str, path: &HostPath, error: &io::Error) -> ToolError {
+    if here.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink()) {
+        let message = format!("`{path}` was changed by somebody else just now. Try again.");
+        return ToolError::new(ErrorCode::new("host.stale_path"), message);
+    }
+    fault(error, path)
+}
+
+impl Looked {
+    /// The beginning of the file, at most `most` bytes, and how long the file is or more.
+    pub(super) fn read(&self, path: &HostPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
+        let (_, name) = self.real.split().ok_or_else(|| is_directory(path))?;
+        let fault = |error: io::Error| swapped(&self.dir, name, path, &error);
+        plain_file(&self.dir.symlink_metadata(name).map_err(fault)?, path)?;
+        let file = self.dir.open_with(name, &reading()).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        plain_file(&metadata, path)?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).map_err(fault)?;
+        let length = metadata.len().max(bytes.len() as u64);
+        Ok((bytes, length))
+    }
+
+    /// The folder itself.
+    pub(super) fn folder(self, path: &HostPath) -> Result<Dir, ToolError> {
+        match self.real.split() {
+            None => Ok(self.dir),
+            Some((_, name)) => {
+                self.dir.open_dir_nofollow(name).map_err(|error| swapped(&self.dir, name, path, &error))
+            }
+        }
+    }
+}
+
+/// What is said of a link on the way, with the place it leads to if that is known.
+fn link(path: &HostPath, real: Option<&str>) -> ToolError {
+    let advice = match real {
+        Some(real) => {
+            format!("`{path}` leads over a link to `{real}`. Nothing was done; name that path instead.")
+        }
+        None => format!("`{path}` leads over a link. Nothing was done; name the real path instead."),
+    };
+    ToolError::new(ErrorCode::new("host.path_is_link"), advice)
+}
+
+/// The folder that `path` is in, opened without following links, and the last name. With `create`, missing folders are made.
+fn parent<'a>(host: &dyn HostFiles, path: &'a HostPath, create: bool) -> Result<(Dir, &'a str), ToolError> {
+    let (folders, name) = path.split().ok_or_else(|| is_directory(path))?;
+    let mut here = root(host, path)?;
+    let places = host.places();
+    let own = [Guarded::find(&here, &places.haft_home)?, Guarded::find(&here, &places.secrets_folder)?];
+    for folder in folders {
+        here = enter(host, &here, folder, path, create)?;
+        for guarded in &own {
+            if guarded.is(&here, path)? {
+                guarded.named_by(path)?;
+            }
+        }
+    }
+    Ok((here, name))
+}
+
+fn enter(
+    host: &dyn HostFiles,
+    here: &Dir,
+    folder: &str,
+    path: &HostPath,
+    create: bool,
+) -> Result<Dir, ToolError> {
+    let mut opened = here.open_dir_nofollow(folder);
+    if create && opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        match here.create_dir(folder) {
+            Ok(()) => {}
+            // Somebody was faster; opening tells what it is.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(fault(&error, path)),
+        }
+        opened = here.open_dir_nofollow(folder);
+    }
+    opened.map_err(|error| {
+        if here.symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink()) {
+            link(path, real(host, path).as_deref())
+        } else {
+            fault(&error, path)
+        }
+    })
+}
+
+/// Where `path` leads to, if that can be said: over its folder, where the last name is new.
+fn real(host: &dyn HostFiles, path: &HostPath) -> Option<String> {
+    host.resolved(&path.to_string()).ok().or_else(|| {
+        let (_, name) = path.split()?;
+        let folder = host.resolved(&path.folder()?.to_string()).ok()?;
+        Some(format!("{}/{name}", folder.trim_end_matches('/')))
+    })
+}
+
+/// The file `path` before it is changed, whole; none if there is none. Nothing is made on the way.
+pub(super) fn before(host: &dyn HostFiles, path: &HostPath) -> Result<Option<Seen>, ToolError> {
+    match parent(host, path, false) {
+        Ok((folder, name)) => see(host, &folder, name, path),
+        Err(error) if *error.code() == NOT_FOUND => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn see(host: &dyn HostFiles, folder: &Dir, name: &str, path: &HostPath) -> Result<Option<Seen>, ToolError> {
+    let metadata = match folder.symlink_metadata(name) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fault(&error, path)),
+    };
+    if metadata.is_symlink() {
+        return Err(link(path, real(host, path).as_deref()));
+    }
+    plain_file(&metadata, path)?;
+    let file = folder.open_with(name, &reading()).map_err(|error| fault(&error, path))?;
+    let metadata = file.metadata().map_err(|error| fault(&error, path))?;
+    plain_file(&metadata, path)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_CHANGED + 1).read_to_end(&mut bytes).map_err(|error| fault(&error, path))?;
+    if bytes.len() as u64 > MAX_CHANGED {
+        return Err(ToolError::new(
+            ErrorCode::new("host.too_large"),
+            format!("`{path}` is larger than {} MiB and is not changed by this tool.", MAX_CHANGED >> 20),
+        ));
+    }
+    Ok(Some(Seen { bytes, permissions: metadata.permissions() }))
+}
+
+/// Puts a file with `bytes` in the place of what was seen, whole or not at all; permission bits stay. `fresh` makes the name
+/// of the file that is written first.
+pub(super) fn replace(
+    host: &dyn HostFiles,
+    path: &HostPath,
+    before: Option<&Seen>,
+    bytes: &[u8],
+    fresh: &str,
+) -> Result<Digest, ToolError> {
+    let (folder, name) = parent(host, path, true)?;
+    let temporary = format!(".haft-{fresh}.tmp");
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    let file = folder.open_with(&temporary, &options).map_err(|error| fault(&error, path))?;
+    let written = fill(file, before, bytes)
+        .map_err(|error| fault(&error, path))
+        .and_then(|()| unchanged(host, &folder, name, path, before))
+        .and_then(|()| folder.rename(&temporary, &folder, name).map_err(|error| fault(&error, path)));
+    if let Err(error) = written {
+        // Best effort: the fault that counts is the first one.
+        folder.remove_file(&temporary).unwrap_or_default();
+        return Err(error);
+    }
+    Ok(Digest::of(bytes))
+}
+
+/// Fails if the file is no longer what was seen.
+fn unchanged(
+    host: &dyn HostFiles,
+    folder: &Dir,
+    name: &str,
+    path: &HostPath,
+    before: Option<&Seen>,
+) -> Result<(), ToolError> {
+    let now = see(host, folder, name, path)?;
+    if now.as_ref().map(|seen| &seen.bytes) == before.map(|seen| &seen.bytes) {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorCode::new("host.stale_file"),
+        format!("`{path}` was changed by somebody else just now. Nothing was written; read it again first."),
+    ))
+}
+
+fn fill(mut file: File, before: Option<&Seen>, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(seen) = before {
+        file.set_permissions(seen.permissions.clone())?;
+    }
+    file.sync_all()
+}
