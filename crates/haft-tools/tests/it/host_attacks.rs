@@ -183,22 +183,22 @@ impl Drop for StopAtTheEnd<'_> {
     }
 }
 
-// APR-13, APR-14
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_swapped_in_between_check_and_use_leads_nowhere() {
-    let machine = Machine::new();
+/// Calls on `INSIDE/swap` while that is by turns a folder with a harmless file and a link to `target`; how often one failed.
+fn race(machine: &Machine, inside: &str, target: &str, aliases: &[&str]) -> u32 {
     let root = &machine.ground.root;
-    root.create_dir("tmp/folder").unwrap();
-    root.write("tmp/folder/key", "harmless").unwrap();
-    root.symlink("../home/.haft/.secrets", "tmp/link").unwrap();
+    root.create_dir(format!("{inside}/folder")).unwrap();
+    root.write(format!("{inside}/folder/key"), "harmless").unwrap();
+    root.symlink(target, format!("{inside}/link")).unwrap();
     let stop = AtomicBool::new(false);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut tools = machine.invocation();
+    let mut refused = 0;
     std::thread::scope(|threads| {
         threads.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 for (from, to) in [("folder", "swap"), ("swap", "folder"), ("link", "swap"), ("swap", "link")]
                 {
-                    let (from, to) = (format!("tmp/{from}"), format!("tmp/{to}"));
+                    let (from, to) = (format!("{inside}/{from}"), format!("{inside}/{to}"));
                     while root.rename(&from, root, &to).is_err() && !stop.load(Ordering::Relaxed) {
                         // A tool met the moment without the folder and made it.
                         root.remove_dir_all(&to).unwrap_or_default();
@@ -206,25 +206,66 @@ async fn a_link_swapped_in_between_check_and_use_leads_nowhere() {
                 }
             }
         });
-        let stop = StopAtTheEnd(&stop);
-        let mut refused = 0;
-        let (read, path) = (json!({"path": machine.path("tmp/swap/key")}), machine.path("tmp/swap/new"));
-        tokio::task::block_in_place(|| {
-            tokio::runtime::Handle::current().block_on(async {
-                for _ in 0..400 {
-                    match tools.call("file_read", read.clone()).await {
-                        Ok(output) => assert_eq!(output.text(), "harmless"),
-                        Err(_) => refused += 1,
-                    }
-                    refused += usize::from(tools.call("file_write", write(&path)).await.is_err());
+        let _stop = StopAtTheEnd(&stop);
+        for _ in 0..400 {
+            for alias in aliases {
+                let (name, content) =
+                    if *alias == "file_read" { ("key", None) } else { ("new", Some("BREACH")) };
+                let mut arguments = json!({"path": machine.path(&format!("{inside}/swap/{name}"))});
+                if let Some(content) = content {
+                    arguments["content"] = json!(content);
                 }
-            });
-        });
-        drop(stop);
-        assert!(refused > 0, "the race was never met");
+                match runtime.block_on(tools.call(alias, arguments)) {
+                    Ok(output) if *alias == "file_read" => assert_eq!(output.text(), "harmless"),
+                    Ok(_) => {}
+                    Err(_) => refused += 1,
+                }
+            }
+        }
     });
+    refused
+}
+
+// APR-13, APR-14
+#[test]
+fn a_link_swapped_in_between_check_and_use_leads_nowhere() {
+    let machine = Machine::new();
+    let refused = race(&machine, "tmp", "../home/.haft/.secrets", &["file_read", "file_write"]);
+    assert!(refused > 0, "the race was never met");
     assert_eq!(machine.names("home/.haft/.secrets"), ["key", "other"]);
     assert_eq!(machine.file("home/.haft/.secrets/key").unwrap(), SECRET);
+}
+
+// APR-14: a link to a neighbour leaves no folder, and all the same it is not followed once its way was judged
+#[test]
+fn a_link_to_a_neighbour_swapped_in_shows_no_secret() {
+    let machine = Machine::new();
+    assert!(race(&machine, "home/.haft", ".secrets", &["file_read"]) > 0, "the race was never met");
+}
+
+// APR-13
+#[test]
+fn a_link_to_a_neighbour_swapped_in_takes_no_write() {
+    let machine = Machine::new();
+    machine.ground.root.create_dir("tmp/held").unwrap();
+    assert!(race(&machine, "tmp", "held", &["file_write"]) > 0, "the race was never met");
+    assert_eq!(machine.names("tmp/held"), Vec::<String>::new());
+}
+
+// APR-18: a granted folder that is a link to its neighbour is not that neighbour
+#[tokio::test]
+async fn a_link_to_a_neighbour_is_not_written_through() {
+    let machine = Machine::new();
+    machine.ground.root.symlink("home", "alias").unwrap();
+    let mut tools = machine.invocation();
+    let path = machine.path("alias/x");
+    let error = tools.error("file_write", write(&path)).await;
+    let message = format!(
+        "`{path}` leads over a link to `{}`. Nothing was done; name that path instead.",
+        machine.path("home/x")
+    );
+    assert_eq!(error, ("host.path_is_link".to_owned(), message));
+    assert_eq!(machine.names("home"), [".haft"]);
 }
 
 proptest! {
