@@ -67,9 +67,10 @@ impl Names {
             return Some(Wrapper::Plural);
         }
         // A prefix before the name: `<longcat_tool_call>`.
-        let prefixed = ["_tool_call", "-tool-call", ".tool_call", "_function_call"]
-            .iter()
-            .any(|tail| name.len() > tail.len() && name.to_ascii_lowercase().ends_with(tail));
+        let prefixed = ["_tool_call", "-tool-call", ".tool_call", "_function_call"].iter().any(|tail| {
+            let head = name.len().checked_sub(tail.len()).filter(|head| *head > 0);
+            head.and_then(|head| name.get(head..)).is_some_and(|end| end.eq_ignore_ascii_case(tail))
+        });
         let ours = || self.tools.resolve(name).is_none() && !self.tools.any_parameter(name);
         (prefixed && ours()).then_some(Wrapper::Single)
     }

@@ -103,7 +103,8 @@ impl<'a> ValueReader<'a, '_> {
             {
                 match self.ends_section(name, tool, &tag, next, from..end, &mut opened)? {
                     SectionEnd::At(after, _)
-                        if source.ends_at(skip_filling(source, after)?)?
+                        if source.is_complete()
+                            && source.ends_at(skip_filling(source, after)?)?
                             && self.quotes_section(from, end) =>
                     {
                         return Ok(Value::Cut { resume: source.len() });

@@ -87,6 +87,11 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         ends: &mut SectionEnds,
     ) -> Reads<Option<Value<'a>>> {
         let first = skip_short_comments(self.source, start)?;
+        let again = |tag: &Tag<'_>| tag.kind == TagKind::Open && same_tag(tag.name, name);
+        if self.source.byte(first) == Some(b'<') && tag_at(self.source, first)?.as_ref().is_some_and(again) {
+            // More than twice is no slip.
+            return Ok(None);
+        }
         let value = match cdata_at(self.source, first)? {
             Some(content) => self.sections(name, content, tool, ends)?,
             None => self.plain(name, start, tool, ends)?,
