@@ -153,6 +153,7 @@ impl Workplace {
                 project,
                 project_folder,
                 host: Some(folders::places(self.setup.home.root())),
+                attended: surroundings::has_terminal() && !self.setup.globals.json,
             },
             grants,
         })

@@ -32,6 +32,8 @@ pub struct ConsentEnvironment {
     pub project_folder: Option<String>,
     /// Places of the machine; none where its files are not open to tools.
     pub host: Option<HostPlaces>,
+    /// A person is there to ask; rules may look at it.
+    pub attended: bool,
 }
 
 /// Places of the machine that mean something to a question about its files: absolute paths with all links resolved.

@@ -1,9 +1,23 @@
 //! What is decided of a prepared call, and by which rule. Pure: the same inputs give the same decision.
 //!
-//! The order today: the profile's permission for the tool, else the tool's default (POL-10); then the tool's own question,
-//! which may add an ask and never remove one. Layers and rules of a user, a platform and a plan come before these.
+//! The order (POL-03 to POL-07): denies first, whoever wrote them, and nothing overrules one; then allow or ask from the first
+//! that speaks: the user's [`Rule`]s, the profile's, the profile's permission for the tool, the tool's default (POL-10). A tool's own
+//! question may then add an ask, which only a grant removes. Nothing here asks anybody or reads a file.
+//!
+//! Start reading at [`Rule`]; rules are read for each tool once, when a snapshot is compiled, and [`decide`] holds one call against
+//! them. [`check()`] and [`lint`] say what is wrong with rules before any call.
+
+mod check;
+mod compiled;
+mod decision;
+mod glob;
+mod host;
+mod named;
+mod rule;
+mod subtree;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +27,12 @@ use crate::facts::Permission;
 use crate::path::PreparedArguments;
 use crate::scope::Scope;
 use crate::snapshot::BoundTool;
+
+pub use check::{RuleProblem, check, lint};
+pub(crate) use compiled::{ToolRules, hiding_rule};
+pub use decision::{Decision, Lost, Ruling, WhyLost};
+pub use glob::Glob;
+pub use rule::{EffectMatch, Layer, Place, Policy, Rule, ValueMatch, ValueTest};
 
 /// What policy says of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,51 +57,83 @@ impl Outcome {
     }
 }
 
-/// A decision and the rule that made it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// What is decided.
-    pub outcome: Outcome,
-    /// The rule, in words that name where it stands.
-    pub rule: String,
-    /// What a person is asked, where somebody is.
-    pub question: Option<String>,
-    /// What a yes could cover, narrowest first; never empty.
-    pub scopes: Vec<Scope>,
-    /// A yes is never remembered, and no flag or grant stands in for it (APR-10).
-    pub every_time: bool,
+impl From<Permission> for Outcome {
+    fn from(permission: Permission) -> Self {
+        match permission {
+            Permission::Allow => Self::Allow,
+            Permission::Ask => Self::Ask,
+            Permission::Deny => Self::Deny,
+        }
+    }
 }
 
 /// Decides one prepared call.
 pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Decision {
-    let permission = tool.binding().permission;
     let alias = &tool.binding().alias;
     let asked = std::panic::catch_unwind(AssertUnwindSafe(|| tool.tool().ask(arguments, environment)));
     let ask = match asked.unwrap_or_else(|_| Err(ToolError::failed("it crashed"))) {
         Ok(ask) => ask,
         // A guard that fails, refuses.
         Err(error) => {
-            let rule = format!("`{alias}` cannot say what the call means: {}", error.message());
             return Decision {
                 outcome: Outcome::Deny,
-                rule,
+                rule: format!("`{alias}` cannot say what the call means: {}", error.message()),
+                by: Ruling::Broken,
+                lost: Vec::new(),
                 question: None,
                 scopes: vec![Scope::Tool],
                 every_time: false,
             };
         }
     };
-    let (outcome, rule) = match (permission, &ask.question) {
-        (Permission::Deny, _) => (Outcome::Deny, format!("permission of `{alias}`: deny")),
-        (Permission::Ask, _) => (Outcome::Ask, format!("permission of `{alias}`: ask")),
-        (Permission::Allow, Some(_)) => (Outcome::Ask, format!("`{alias}` asks for this call")),
-        (Permission::Allow, None) => (Outcome::Allow, format!("permission of `{alias}`: allow")),
-    };
     let Ask { question, meaning, mut scopes, every_time } = ask;
+    let (by, lost) = rule_of(tool, arguments, environment, question.is_some(), &scopes);
     if scopes.is_empty() {
         scopes.push(Scope::Tool);
     }
+    let outcome = by.outcome();
     let question =
         (outcome == Outcome::Ask).then(|| question.or(meaning).unwrap_or_else(|| format!("Run {alias}?")));
-    Decision { outcome, rule, question, scopes, every_time }
+    Decision { outcome, rule: by.text(alias), by, lost, question, scopes, every_time }
+}
+
+/// Who decides, and who would have.
+fn rule_of(
+    tool: &BoundTool,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+    tool_asks: bool,
+    scopes: &[Scope],
+) -> (Ruling, Vec<Lost>) {
+    let permission = tool.binding().permission;
+    let rules = tool.rules();
+    let by_permission = Ruling::Permission { permission, layer: rules.permission_by };
+    let facts = rules.facts(arguments.value(), scopes, environment);
+    let mut speaking: Vec<Ruling> = rules
+        .of_call(&facts)
+        .map(|found| Ruling::Rule { rule: Arc::clone(&found.rule), layer: found.layer })
+        .collect();
+    speaking.push(by_permission);
+    // Denies first; else the first that speaks, which the permission is at the latest.
+    let denying = speaking.iter().position(|ruling| ruling.outcome() == Outcome::Deny);
+    let winner = speaking.remove(denying.unwrap_or(0));
+    let mut lost: Vec<Lost> = speaking
+        .into_iter()
+        .map(|ruling| {
+            let why = match (winner.outcome(), ruling.outcome()) {
+                (Outcome::Deny, Outcome::Deny) => WhyLost::AnotherDeny,
+                (Outcome::Deny, Outcome::Allow | Outcome::Ask) => WhyLost::DenyFirst,
+                (Outcome::Allow | Outcome::Ask, _) if winner.layer() == ruling.layer() => {
+                    WhyLost::EarlierInLayer
+                }
+                (Outcome::Allow | Outcome::Ask, _) => WhyLost::LayerBefore(winner.layer()),
+            };
+            Lost { ruling, why }
+        })
+        .collect();
+    if tool_asks && winner.outcome() == Outcome::Allow {
+        lost.insert(0, Lost { ruling: winner, why: WhyLost::OwnQuestion });
+        return (Ruling::OwnQuestion, lost);
+    }
+    (winner, lost)
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budgets;
 use crate::facts::Permission;
 use crate::ids::ToolId;
+use crate::policy::Policy;
 use crate::render::Renderer;
 use crate::spill::SpillPolicy;
 
@@ -94,6 +95,9 @@ pub struct Profile {
     pub run_kind: RunKind,
     /// Its tools.
     pub tools: ToolSelection,
+    /// The rules that hold for its calls: the user's and its own (POL-01).
+    #[serde(default, skip_serializing_if = "Policy::is_empty")]
+    pub policy: Policy,
     /// Its budgets.
     pub budgets: Budgets,
     /// How the calls of a batch run.
@@ -127,6 +131,7 @@ impl Profile {
             dialect: None,
             run_kind: RunKind::Chat,
             tools: ToolSelection::default(),
+            policy: Policy::default(),
             budgets: Budgets::default(),
             execution: ExecutionMode::Serial,
             renderer: Renderer::Markdown,

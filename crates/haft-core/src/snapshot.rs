@@ -16,6 +16,7 @@ use crate::descriptor::ToolDescriptor;
 use crate::facts::{InjectionSource, Permission};
 use crate::ids::{InvocationId, ToolId};
 use crate::nearest::nearest;
+use crate::policy::{Layer, Rule, ToolRules, hiding_rule};
 use crate::ports::Tool;
 use crate::profile::{ExecutionMode, Profile};
 use crate::registry::ToolRegistry;
@@ -67,6 +68,7 @@ pub struct BoundTool {
     schema: Schema,
     defaults: Defaults,
     validator: Validator,
+    rules: ToolRules,
     tool: Arc<dyn Tool>,
 }
 
@@ -101,6 +103,11 @@ impl BoundTool {
         &self.validator
     }
 
+    /// The rules that can concern it.
+    pub(crate) fn rules(&self) -> &ToolRules {
+        &self.rules
+    }
+
     /// The tool itself: reached through a started call alone, and read by policy for what a call means.
     pub(crate) fn tool(&self) -> &dyn Tool {
         self.tool.as_ref()
@@ -120,6 +127,7 @@ pub struct CompiledTools {
     tools: Arc<[Arc<BoundTool>]>,
     by_alias: Arc<HashMap<String, usize>>,
     by_id: Arc<HashMap<ToolId, usize>>,
+    hidden: Arc<HashMap<ToolId, Rule>>,
 }
 
 impl CompiledTools {
@@ -141,6 +149,11 @@ impl CompiledTools {
     /// The tool with that id.
     pub fn by_id(&self, id: &ToolId) -> Option<&Arc<BoundTool>> {
         self.tools.get(*self.by_id.get(id)?)
+    }
+
+    /// The rule that hides a tool that the profile allows (POL-08).
+    pub fn hidden_by(&self, id: &ToolId) -> Option<&Rule> {
+        self.hidden.get(id)
     }
 
     /// Place of the tool with that id in [`CompiledTools::tools`].
@@ -206,6 +219,16 @@ pub enum CompileError {
         /// What is wrong.
         reason: String,
     },
+    /// A rule cannot be read.
+    #[error("the rule `{rule}` cannot be used: `{key}`: {reason}")]
+    Rule {
+        /// The rule.
+        rule: String,
+        /// Its key.
+        key: &'static str,
+        /// What is wrong.
+        reason: &'static str,
+    },
 }
 
 fn suggestion(names: &[String]) -> String {
@@ -223,9 +246,15 @@ pub fn compile(
     let mut tools: Vec<Arc<BoundTool>> = Vec::with_capacity(profile.tools.allow.len());
     let mut by_alias = HashMap::new();
     let mut by_id = HashMap::new();
+    let mut hidden = HashMap::new();
     for id in profile.tools.allow.iter().filter(|id| !denied.contains(id)) {
         let Some(tool) = registry.get(id) else { continue };
         let bound = bind(profile, tool)?;
+        let (declaration, alias) = (&bound.declaration, &bound.binding.alias);
+        if let Some(rule) = hiding_rule(&profile.policy, &profile.name, declaration, alias) {
+            hidden.insert(id.clone(), rule);
+            continue;
+        }
         if by_id.insert(id.clone(), tools.len()).is_some() {
             return Err(CompileError::AllowedTwice { profile: profile.name.clone(), tool: id.clone() });
         }
@@ -250,6 +279,7 @@ pub fn compile(
         tools: tools.into(),
         by_alias: Arc::new(by_alias),
         by_id: Arc::new(by_id),
+        hidden: Arc::new(hidden),
     })
 }
 
@@ -300,7 +330,11 @@ fn bind(profile: &Profile, tool: &Arc<dyn Tool>) -> Result<BoundTool, CompileErr
         max_calls_per_invocation: profile.budgets.calls_of.get(&id).copied(),
     };
     let defaults = Defaults::of(&schema);
-    Ok(BoundTool { binding, declaration, schema, defaults, validator, tool: tool.clone() })
+    let permission_by = if profile.tools.permission.contains_key(&id) { Layer::Profile } else { Layer::Tool };
+    let rules =
+        ToolRules::compile(&profile.policy, &profile.name, &declaration, &binding.alias, permission_by)
+            .map_err(|(rule, key, reason)| CompileError::Rule { rule, key, reason })?;
+    Ok(BoundTool { binding, declaration, schema, defaults, validator, rules, tool: tool.clone() })
 }
 
 /// The visible schema with the injected parameters added as optional text, so that a closed schema takes them.

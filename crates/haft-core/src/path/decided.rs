@@ -71,7 +71,7 @@ impl DecidedCall {
         match self.decision.outcome {
             Outcome::Allow => Resolution::Authorized(AuthorizedCall { decided: self, granted_by: None }),
             Outcome::Deny => {
-                let message = format!("`{}` was refused: {}.", self.call().alias, self.decision.rule);
+                let message = format!("`{}` was refused: {}.", self.call().alias, self.decision.refusal());
                 Resolution::Refused(self.refuse(message))
             }
             Outcome::Ask if self.decision.every_time => Resolution::Asking(AskingCall { decided: self }),

@@ -1,0 +1,220 @@
+//! The rules of one tool, made ready once: what a snapshot keeps beside the binding.
+//!
+//! Tool, effect, MCP server and agent are settled here, so that a call is held only against rules that can concern it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::host::{CallHost, HostPattern};
+use super::named::Named;
+use super::rule::{Layer, Policy, Rule};
+use super::subtree::{CallPath, Subtree};
+use crate::consent::ConsentEnvironment;
+use crate::declaration::ToolDeclaration;
+use crate::facts::Permission;
+use crate::ids::Provider;
+use crate::scope::Scope;
+
+/// The rules that can concern one tool in one snapshot, in the order in which they are heard.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolRules {
+    rules: Vec<CompiledRule>,
+    /// Who gave the permission in the binding.
+    pub(crate) permission_by: Layer,
+}
+
+/// One rule, read.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledRule {
+    /// As written.
+    pub(crate) rule: Arc<Rule>,
+    /// Whose it is.
+    pub(crate) layer: Layer,
+    conditions: Conditions,
+}
+
+/// The conditions on a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conditions {
+    pub(super) path: Option<Subtree>,
+    pub(super) host: Option<HostPattern>,
+}
+
+/// What the rules look at in one call; read once for all of them.
+pub(super) struct CallFacts<'a> {
+    arguments: &'a Value,
+    attended: Option<bool>,
+    paths: Vec<CallPath>,
+    /// Paths that the tool says a yes could cover: the same call with links followed, as far as the tool did.
+    scope_paths: Vec<CallPath>,
+    hosts: Vec<CallHost>,
+}
+
+/// True if the rule is about the tool, as far as a tool can be judged without a call. A rule knows it by its id, its native name, its
+/// own alias, and the one that the profile `given`s. An allow is careful with names that others choose: the tool of a server or an
+/// extension must fit by its whole id, or the rule must name the server.
+pub(super) fn is_about_tool(rule: &Rule, declaration: &ToolDeclaration, given: Option<&str>) -> bool {
+    let id = declaration.id();
+    let of_server = rule.mcp.as_ref().is_none_or(|server| match id.provider() {
+        Provider::Mcp(registration) => server.fits(registration),
+        Provider::Builtin | Provider::Extension(_) => false,
+    });
+    let by_short_name = rule.decision != Permission::Allow || id.is_own() || rule.mcp.is_some();
+    let named = || {
+        let tool = &rule.tool;
+        tool.fits(id.as_str())
+            || by_short_name && (tool.fits(id.native_name()) || tool.fits(&declaration.alias()))
+            || given.is_some_and(|alias| tool.fits(alias))
+    };
+    of_server && rule.effect.is_none_or(|effect| effect.fits(&declaration.facts)) && named()
+}
+
+/// The rule that hides the tool from an agent: a deny that looks at no call (POL-08).
+pub(crate) fn hiding_rule(
+    policy: &Policy,
+    agent: &str,
+    declaration: &ToolDeclaration,
+    alias: &str,
+) -> Option<Rule> {
+    let mut rules = policy.layers().map(|(_, rule)| rule);
+    rules
+        .find(|rule| {
+            rule.decision == Permission::Deny
+                && !rule.is_about_calls()
+                && is_about_agent(rule, agent)
+                && is_about_tool(rule, declaration, Some(alias))
+        })
+        .cloned()
+}
+
+fn is_about_agent(rule: &Rule, agent: &str) -> bool {
+    rule.agent.as_ref().is_none_or(|glob| glob.fits(agent))
+}
+
+impl Conditions {
+    /// Reads the conditions of a rule; says which key is wrong, and why.
+    pub(super) fn read(rule: &Rule) -> Result<Self, (&'static str, &'static str)> {
+        let path = rule.path.as_deref().map(Subtree::parse).transpose().map_err(|why| ("path", why))?;
+        let host = rule.host.as_deref().map(HostPattern::parse).transpose().map_err(|why| ("host", why))?;
+        if rule.value.as_ref().is_some_and(|value| !value.pointer.starts_with('/')) {
+            return Err(("pointer", "a JSON pointer to an argument begins with `/`, such as `/mode`"));
+        }
+        Ok(Self { path, host })
+    }
+
+    /// True if the rule is about the call. An allow must be sure of that, of every path and host; an ask or a deny holds already
+    /// where it may be so of one.
+    pub(super) fn fit(&self, rule: &Rule, call: &CallFacts<'_>) -> bool {
+        let sure = rule.decision == Permission::Allow;
+        let attended = match (rule.attended, call.attended) {
+            (Some(wanted), Some(attended)) => wanted == attended,
+            (Some(_) | None, _) => true,
+        };
+        attended
+            && rule.value.as_ref().is_none_or(|value| {
+                call.arguments.pointer(&value.pointer).is_some_and(|found| value.test.fits(found))
+            })
+            && self.host.as_ref().is_none_or(|host| {
+                if sure {
+                    !call.hosts.is_empty() && call.hosts.iter().all(|found| host.surely_holds(found))
+                } else {
+                    call.hosts.iter().any(|found| host.perhaps_holds(found))
+                }
+            })
+            && self.path.as_ref().is_none_or(|path| fits_paths(path, call, sure))
+    }
+}
+
+fn fits_paths(subtree: &Subtree, call: &CallFacts<'_>, sure: bool) -> bool {
+    if sure {
+        let named = !call.paths.is_empty() || !call.scope_paths.is_empty();
+        let resolved =
+            call.scope_paths.is_empty() || call.scope_paths.iter().any(|path| subtree.surely_holds(path));
+        named && resolved && call.paths.iter().all(|path| subtree.surely_holds(path))
+    } else {
+        call.paths.iter().chain(&call.scope_paths).any(|path| subtree.perhaps_holds(path))
+    }
+}
+
+impl CompiledRule {
+    fn read(layer: Layer, rule: &Rule) -> Result<Self, (&'static str, &'static str)> {
+        let conditions = Conditions::read(rule)?;
+        Ok(Self { rule: Arc::new(rule.clone()), layer, conditions })
+    }
+
+    pub(super) fn fits(&self, call: &CallFacts<'_>) -> bool {
+        self.conditions.fit(&self.rule, call)
+    }
+}
+
+impl ToolRules {
+    /// Those of `policy` that can concern the tool; the rule that cannot be read, its key and why, if there is one.
+    pub(crate) fn compile(
+        policy: &Policy,
+        agent: &str,
+        declaration: &ToolDeclaration,
+        alias: &str,
+        permission_by: Layer,
+    ) -> Result<Self, (String, &'static str, &'static str)> {
+        let concerning = policy.layers().filter(|(layer, rule)| {
+            // A profile's new name for a tool must not make a user's allow fit another one.
+            let knows_alias = *layer == Layer::Profile || rule.decision != Permission::Allow;
+            is_about_agent(rule, agent) && is_about_tool(rule, declaration, knows_alias.then_some(alias))
+        });
+        let read = |(layer, rule): (Layer, &Rule)| {
+            CompiledRule::read(layer, rule).map_err(|(key, why)| (rule.to_string(), key, why))
+        };
+        Ok(Self { rules: concerning.map(read).collect::<Result<_, _>>()?, permission_by })
+    }
+
+    /// Those that are about the call, in order.
+    pub(super) fn of_call<'a>(&'a self, call: &'a CallFacts<'_>) -> impl Iterator<Item = &'a CompiledRule> {
+        self.rules.iter().filter(|rule| rule.fits(call))
+    }
+
+    /// What these rules look at in a call.
+    pub(super) fn facts<'a>(
+        &self,
+        arguments: &'a Value,
+        scopes: &[Scope],
+        environment: &ConsentEnvironment,
+    ) -> CallFacts<'a> {
+        let any = |wanted: fn(&Conditions) -> bool| self.rules.iter().any(|rule| wanted(&rule.conditions));
+        let (paths, hosts) = (any(|rule| rule.path.is_some()), any(|rule| rule.host.is_some()));
+        let mut facts =
+            CallFacts::read(arguments, scopes, environment.project_folder.as_deref(), paths, hosts);
+        facts.attended = Some(environment.attended);
+        facts
+    }
+}
+
+impl<'a> CallFacts<'a> {
+    /// Reads the paths and hosts of a call, where somebody asks for them. Whether a person is there stays open.
+    pub(super) fn read(
+        arguments: &'a Value,
+        scopes: &[Scope],
+        base: Option<&str>,
+        with_paths: bool,
+        with_hosts: bool,
+    ) -> Self {
+        let mut facts =
+            Self { arguments, attended: None, paths: Vec::new(), scope_paths: Vec::new(), hosts: Vec::new() };
+        if with_paths {
+            Named::Path.collect(arguments, &mut |text| facts.paths.push(CallPath::read(text, base)));
+        }
+        if with_hosts {
+            Named::Host.collect(arguments, &mut |text| facts.hosts.push(CallHost::read(text)));
+        }
+        for scope in scopes {
+            match scope {
+                Scope::Path(path) | Scope::File(path) if with_paths => {
+                    facts.scope_paths.push(CallPath::read(path, base));
+                }
+                Scope::Host(host) if with_hosts => facts.hosts.push(CallHost::read(host)),
+                Scope::Path(_) | Scope::File(_) | Scope::Host(_) | Scope::Command(_) | Scope::Tool => {}
+            }
+        }
+        facts
+    }
+}

@@ -1,0 +1,203 @@
+//! A decision with its reasons: who decided, who would have, and what would change it.
+
+use std::sync::Arc;
+
+use super::Outcome;
+use super::rule::{Layer, Rule};
+use crate::facts::Permission;
+use crate::scope::Scope;
+
+/// Who speaks of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// A rule.
+    Rule {
+        /// The rule.
+        rule: Arc<Rule>,
+        /// Whose it is.
+        layer: Layer,
+    },
+    /// The permission that the snapshot gives the tool.
+    Permission {
+        /// The permission.
+        permission: Permission,
+        /// Whether the profile said so, or the tool's default holds.
+        layer: Layer,
+    },
+    /// The tool's own question (APR-08).
+    OwnQuestion,
+    /// The tool could not say what the call means.
+    Broken,
+}
+
+impl Ruling {
+    /// What it says.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Rule { rule, .. } => rule.decision.into(),
+            Self::Permission { permission, .. } => (*permission).into(),
+            Self::OwnQuestion => Outcome::Ask,
+            Self::Broken => Outcome::Deny,
+        }
+    }
+
+    /// Whose voice it is.
+    pub fn layer(&self) -> Layer {
+        match self {
+            Self::Rule { layer, .. } | Self::Permission { layer, .. } => *layer,
+            Self::OwnQuestion | Self::Broken => Layer::Tool,
+        }
+    }
+
+    /// In words that name where it stands.
+    pub fn text(&self, alias: &str) -> String {
+        match self {
+            Self::Rule { rule, .. } => rule.to_string(),
+            Self::Permission { permission, .. } => {
+                format!("permission of `{alias}`: {}", permission.as_str())
+            }
+            Self::OwnQuestion => format!("`{alias}` asks for this call"),
+            Self::Broken => format!("`{alias}` cannot say what the call means"),
+        }
+    }
+}
+
+/// Why one that speaks of a call does not decide it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyLost {
+    /// Denies come first (POL-06).
+    DenyFirst,
+    /// It denies as well.
+    AnotherDeny,
+    /// Another of the same layer spoke before.
+    EarlierInLayer,
+    /// A layer before it spoke.
+    LayerBefore(Layer),
+    /// The tool's own question comes on top of an allow.
+    OwnQuestion,
+}
+
+impl WhyLost {
+    /// As a person reads it.
+    pub fn text(self) -> String {
+        match self {
+            Self::DenyFirst => "a deny comes before every allow and ask".to_owned(),
+            Self::AnotherDeny => "another deny decided already".to_owned(),
+            Self::EarlierInLayer => "a rule before it in the same layer spoke first".to_owned(),
+            Self::LayerBefore(layer) => format!("{} spoke first", layer.as_str()),
+            Self::OwnQuestion => "the tool's own question comes on top; only a grant removes it".to_owned(),
+        }
+    }
+}
+
+/// One that speaks of the call and does not decide it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// Who.
+    pub ruling: Ruling,
+    /// Why it does not decide.
+    pub why: WhyLost,
+}
+
+/// A decision and the rule that made it (POL-02).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What is decided.
+    pub outcome: Outcome,
+    /// The rule, in words that name where it stands.
+    pub rule: String,
+    /// Who decided.
+    pub by: Ruling,
+    /// Who speaks of the call too and does not decide it.
+    pub lost: Vec<Lost>,
+    /// What a person is asked, where somebody is.
+    pub question: Option<String>,
+    /// What a yes could cover, narrowest first; never empty.
+    pub scopes: Vec<Scope>,
+    /// A yes is never remembered, and no flag or grant stands in for it (APR-10).
+    pub every_time: bool,
+}
+
+impl Decision {
+    /// The reason that the deciding rule gives; the model may read it.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.by {
+            Ruling::Rule { rule, .. } => rule.reason.as_deref(),
+            Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken => None,
+        }
+    }
+
+    /// Why the call is refused, in words for the model: the reason of a rule, never its place.
+    pub fn refusal(&self) -> String {
+        match (&self.by, self.reason()) {
+            (Ruling::Rule { .. }, Some(reason)) => {
+                format!("a rule forbids it: {}", reason.trim_end_matches('.'))
+            }
+            (Ruling::Rule { .. }, None) => {
+                "a rule forbids this call; ask the person before you try another way".to_owned()
+            }
+            (Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken, _) => self.rule.clone(),
+        }
+    }
+
+    /// What would make the decision another one, as steps for a person.
+    pub fn would_change(&self, alias: &str) -> Vec<String> {
+        match (self.outcome, &self.by) {
+            (Outcome::Deny, Ruling::Rule { rule, .. }) => {
+                let mut steps = vec![format!(
+                    "change or remove the rule at {}; no allow, grant or flag lifts a deny",
+                    rule.place
+                )];
+                let others = self.lost.iter().filter(|lost| lost.why == WhyLost::AnotherDeny);
+                steps.extend(
+                    others.map(|lost| format!("and what denies it too: {}", lost.ruling.text(alias))),
+                );
+                steps
+            }
+            (Outcome::Deny, Ruling::Permission { .. }) => {
+                vec![format!("another permission of `{alias}` in `tools.permission` of the profile")]
+            }
+            (Outcome::Deny, Ruling::OwnQuestion | Ruling::Broken) => {
+                vec!["arguments of which the tool can say what they mean".to_owned()]
+            }
+            (Outcome::Ask, by) => self.instead_of_asking(by, alias),
+            (Outcome::Allow, by) => {
+                let mut steps = vec!["a deny rule for this call, in haft.toml or in the profile".to_owned()];
+                steps.push(match by {
+                    Ruling::Rule { rule, .. } => {
+                        format!("an ask rule before the one at {}, or that rule taken away", rule.place)
+                    }
+                    Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken => {
+                        "an ask rule for this call, in haft.toml or in the profile".to_owned()
+                    }
+                });
+                steps
+            }
+        }
+    }
+
+    fn instead_of_asking(&self, by: &Ruling, alias: &str) -> Vec<String> {
+        if self.every_time {
+            return vec!["a person's yes to this call; it is asked every time".to_owned()];
+        }
+        let scope = match self.scopes.first() {
+            None | Some(Scope::Tool) => String::new(),
+            Some(scope) => format!("={scope}"),
+        };
+        let mut steps =
+            vec![format!("a person's yes, or one in advance: `--allow {alias}{scope}` or `--yes`")];
+        match by {
+            Ruling::Rule { rule, .. } => {
+                steps
+                    .push(format!("an allow rule before the one at {}, or that rule taken away", rule.place));
+            }
+            Ruling::Permission { .. } => {
+                steps.push("an allow rule for this call, in haft.toml or in the profile".to_owned());
+            }
+            // No rule removes a tool's own question.
+            Ruling::OwnQuestion | Ruling::Broken => {}
+        }
+        steps.push("a deny rule for this call".to_owned());
+        steps
+    }
+}
