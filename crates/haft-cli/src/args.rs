@@ -70,6 +70,11 @@ pub(crate) enum Command {
     /// Show and check the configuration
     #[command(after_help = "Example: haft config show --origin")]
     Config(ConfigArgs),
+    /// Explain, check and test the rules that decide calls
+    #[command(
+        after_help = "Example: haft policy explain file_write --args '{\"path\": \"a\", \"content\": \"b\"}'"
+    )]
+    Policy(PolicyArgs),
     /// Read, export and verify the journals of runs
     #[command(after_help = "Example: haft audit verify")]
     Audit(AuditArgs),
@@ -301,6 +306,37 @@ pub(crate) enum ConfigCommand {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PolicyCommand>,
+}
+
+/// What to do with rules.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what is decided of a call, by which rule, and what would change it; nothing is run
+    #[command(
+        after_help = "Example: haft policy explain calculator --args '{\"expression\": \"1+1\"}' --json"
+    )]
+    Explain {
+        /// An alias, or a tool id (`builtin:` may be left out)
+        tool: String,
+        /// All arguments as one JSON object; `-` reads it from stdin
+        #[arg(long, value_name = "JSON")]
+        args: Option<String>,
+    },
+    /// Look for rules that never decide (the default)
+    #[command(after_help = "Example: haft policy lint --profile nanoclaw")]
+    Lint,
+    /// Run a file of cases; exit 1 if one is decided otherwise than it says
+    #[command(after_help = "Example: haft policy test cases.toml")]
+    Test {
+        /// The file: `[[cases]]` with `tool`, `args` and `expect`, in TOML
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     pub(crate) command: Option<AuditCommand>,
@@ -411,17 +447,9 @@ mod tests {
 
     #[test]
     fn commands_of_later_issues_are_absent() {
-        for line in [
-            "serve",
-            "policy",
-            "grants",
-            "mcp",
-            "undo",
-            "replay",
-            "gc",
-            "call x --nope",
-            "--store postgres://h tools",
-        ] {
+        for line in
+            ["serve", "grants", "mcp", "undo", "replay", "gc", "call x --nope", "--store postgres://h tools"]
+        {
             assert_eq!(read(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

@@ -70,7 +70,7 @@ fn dry_json(call: &DryCall, tools: &CompiledTools) -> Value {
 }
 
 /// A scope as `--allow` writes it; `tool` for the whole one.
-fn scope_word(scope: &Scope) -> String {
+pub(crate) fn scope_word(scope: &Scope) -> String {
     match scope {
         Scope::Tool => "tool".to_owned(),
         Scope::Path(_) | Scope::File(_) | Scope::Host(_) | Scope::Command(_) => scope.to_string(),

@@ -9,6 +9,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod parse;
+pub(crate) mod policy;
 pub(crate) mod profile;
 pub(crate) mod project;
 pub(crate) mod run;

@@ -4,11 +4,13 @@
 
 mod show;
 
+use haft_core::policy::Rule;
 use indexmap::IndexMap;
 
 use crate::document::reader::{Problems, TableReader};
 use crate::document::{FileError, Node, Value, toml};
 use crate::home::Home;
+use crate::rules;
 use crate::surroundings;
 
 pub(crate) use show::settings;
@@ -72,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) spill_preview: Option<u64>,
     /// Hidden cap of `read_artifact`, where the profile says nothing (CFG-02 `READ_ARTIFACT_MAX_CHARS`).
     pub(crate) read_artifact_max_chars: Option<u64>,
+    /// `policy.rules`: the user's.
+    pub(crate) rules: Vec<Rule>,
 }
 
 /// The file as read, beside its meaning.
@@ -127,6 +131,10 @@ fn read(file: &str, tree: &Node) -> Result<Config, FileError> {
     if let Some(spill) = root.table("spill") {
         config.spill_preview = spill.whole("preview", 1, u64::MAX);
         spill.finish();
+    }
+    if let Some(policy) = root.table("policy") {
+        config.rules = rules::read(&policy, "haft.toml");
+        policy.finish();
     }
     root.finish();
     problems.into_result(file)?;
@@ -230,6 +238,7 @@ mod tests {
             consent_grace_s: Some(0),
             spill_preview: Some(500),
             read_artifact_max_chars: Some(9000),
+            rules: Vec::new(),
         };
         assert_eq!(config(text), Ok(expected));
         assert_eq!(config(""), Ok(Config::default()));

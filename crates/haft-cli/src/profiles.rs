@@ -8,11 +8,13 @@ mod layers;
 mod sources;
 mod write;
 
+use haft_core::policy::Rule;
 use haft_core::{Profile, ToolRegistry};
 
 use crate::config::Config;
 use crate::document::FileError;
 use crate::home::Home;
+use crate::rules;
 
 pub(crate) use sources::{ProfileName, ProfileSource, all_names, find};
 pub(crate) use write::as_file;
@@ -66,5 +68,12 @@ pub(crate) fn load_source(
 ) -> Result<LoadedProfile, ProfileError> {
     let name = source.name.clone();
     let (layer, chain) = layers::read(source, home, registry)?;
-    Ok(LoadedProfile { profile: layer.into_profile(&name, config), chain })
+    let profile = layer.into_profile(&name, config);
+    // Each file's rules by themselves, with the aliases that hold in the end.
+    for place in &chain {
+        let of_file = |rule: &&Rule| rule.place.file == *place;
+        let own: Vec<Rule> = profile.policy.profile.iter().filter(of_file).cloned().collect();
+        rules::check(place, &own, registry, &profile.tools.alias)?;
+    }
+    Ok(LoadedProfile { profile, chain })
 }

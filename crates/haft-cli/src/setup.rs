@@ -4,6 +4,7 @@
 
 use haft_core::snapshot::{CompiledTools, compile};
 use haft_core::{InvocationId, ToolRegistry};
+use indexmap::IndexMap;
 
 use crate::args::Globals;
 use crate::config::{self, LoadedConfig};
@@ -12,7 +13,7 @@ use crate::exit::Failure;
 use crate::home::Home;
 use crate::output::Output;
 use crate::profiles::{self, LoadedProfile, ProfileError, ProfileName};
-use crate::toolset;
+use crate::{rules, toolset};
 
 /// Home, configuration and tools of this start.
 pub(crate) struct Setup {
@@ -51,6 +52,8 @@ impl Setup {
         let home = Home::find(globals.home.as_deref())?;
         let loaded = config::load(&home)?;
         let registry = toolset::registry(loaded.config.allow_override)?;
+        let file = home.configuration().display().to_string();
+        rules::check(&file, &loaded.config.rules, &registry, &IndexMap::new())?;
         Ok(Self { globals, output, home, loaded, registry })
     }
 

@@ -29,16 +29,25 @@ pub(crate) fn find<'a>(
     if let Some(tool) = tools.by_alias(name) {
         return Ok(tool);
     }
-    let id = resolve(registry, name).map_err(|unknown| {
+    let id = known(registry, name)?;
+    if let Some(rule) = tools.hidden_by(&id) {
+        return Err(Failure::refused(format!("`{id}` is hidden by a rule: {rule}"))
+            .hint("No allow, grant or flag lifts a deny; change or remove the rule."));
+    }
+    tools.by_id(&id).ok_or_else(|| {
+        Failure::refused(format!("`{id}` is not among the tools of the profile `{profile}`"))
+            .hint("Name another profile with `--profile`, or add the tool to `tools.allow` of your own.")
+    })
+}
+
+/// The tool of the catalog that `name` means, or wrong usage.
+pub(crate) fn known(registry: &ToolRegistry, name: &str) -> Result<ToolId, Failure> {
+    resolve(registry, name).map_err(|unknown| {
         let hint = match unknown.hint() {
             Some(hint) => format!("{}{}", hint[..1].to_uppercase(), &hint[1..]),
             None => "`haft tools` lists the tools of the profile.".to_owned(),
         };
         Failure::usage(unknown).hint(hint)
-    })?;
-    tools.by_id(&id).ok_or_else(|| {
-        Failure::refused(format!("`{id}` is not among the tools of the profile `{profile}`"))
-            .hint("Name another profile with `--profile`, or add the tool to `tools.allow` of your own.")
     })
 }
 

@@ -3,6 +3,7 @@
 //! Names of tools are resolved here, so that an unknown one is reported at its line.
 
 use haft_core::facts::Permission;
+use haft_core::policy::Rule;
 use haft_core::profile::{BreachPolicy, RunKind};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
@@ -11,7 +12,7 @@ use haft_core::{ToolId, ToolRegistry};
 use super::sources::ProfileSource;
 use crate::document::reader::{self, Problems, TableReader};
 use crate::document::{Entry, FileError, Position, Value, yaml};
-use crate::toolset;
+use crate::{rules, toolset};
 
 /// What one file says; what it leaves out is none or empty.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,6 +42,7 @@ pub(super) struct Layer {
     pub(super) read_artifact_max_chars: Option<u64>,
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
+    pub(super) rules: Vec<Rule>,
     pub(super) prompt: String,
 }
 
@@ -101,6 +103,10 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         layer.timeout_s = consent.whole("timeout_s", 0, 366 * 24 * 3600);
         layer.grace_s = consent.whole("grace_s", 0, 366 * 24 * 3600);
         consent.finish();
+    }
+    if let Some(policy) = root.table("policy") {
+        layer.rules = rules::read(&policy, &source.place);
+        policy.finish();
     }
     if let Some(execution) = root.table("execution") {
         read_execution(&execution);

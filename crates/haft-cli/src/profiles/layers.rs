@@ -4,6 +4,7 @@
 //! tables by tool are laid over each other, and an empty prompt leaves the prompt below as it is.
 
 use haft_core::budget::Budgets;
+use haft_core::policy::Policy;
 use haft_core::profile::{BreachPolicy, ConsentTimes, ExecutionMode, RunKind, ToolSelection};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillPolicy;
@@ -71,6 +72,8 @@ impl Layer {
             read_artifact_max_chars: self.read_artifact_max_chars.or(below.read_artifact_max_chars),
             max_tokens: self.max_tokens.or(below.max_tokens),
             temperature: self.temperature.or(below.temperature),
+            // The rules of the file itself are heard first.
+            rules: [self.rules, below.rules].concat(),
             prompt: if self.prompt.is_empty() { below.prompt } else { self.prompt },
         }
     }
@@ -95,6 +98,7 @@ impl Layer {
                 description: self.tool_descriptions.into_iter().collect(),
                 permission: self.permission.into_iter().collect(),
             },
+            policy: Policy { user: config.rules.clone(), profile: self.rules },
             budgets: Budgets {
                 calls: self.calls.unwrap_or(budgets.calls),
                 rounds: self.rounds.unwrap_or(budgets.rounds),

@@ -7,6 +7,8 @@ use haft_core::profile::BreachPolicy;
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 
+use crate::rules;
+
 /// The resolved profile as a file that, read again, gives the same profile.
 pub(crate) fn as_file(profile: &Profile) -> String {
     let mut file = String::new();
@@ -27,6 +29,13 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
         }
     }
     write_tools(out, profile)?;
+    let own_rules = &profile.policy.profile;
+    if !own_rules.is_empty() {
+        writeln!(out, "policy:\n  rules:")?;
+    }
+    for rule in own_rules {
+        writeln!(out, "    - {}", rules::as_file(rule))?;
+    }
     let budgets = &profile.budgets;
     writeln!(out, "budget:\n  calls: {}\n  rounds: {}", budgets.calls, budgets.rounds)?;
     write_map(out, "calls_of", budgets.calls_of.iter().map(|(id, calls)| (id.as_str(), calls.to_string())))?;

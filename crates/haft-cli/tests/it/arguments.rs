@@ -28,6 +28,7 @@ fn help_names_the_commands() {
       project      Name the folders that file tools may work in
       profile      List, show and check profiles
       config       Show and check the configuration
+      policy       Explain, check and test the rules that decide calls
       audit        Read, export and verify the journals of runs
       doctor       Show what works on this machine
       completions  Print a completion script for a shell
@@ -140,6 +141,7 @@ fn every_command_has_help_with_an_example() {
         "project",
         "profile",
         "config",
+        "policy",
         "audit",
         "doctor",
         "completions",
@@ -191,7 +193,7 @@ fn wrong_usage_is_exit_2() {
     for arguments in [
         &[][..],
         &["serve"],
-        &["policy"],
+        &["grants"],
         &["tools", "--nope"],
         &["run"],
         &["run", "--model", "demo", " "],

@@ -13,7 +13,7 @@ fn block(page: &str, kind: &str) -> String {
 // CFG-02
 #[test]
 fn its_configurations_are_good() {
-    for page in ["configuration.md", "models.md"] {
+    for page in ["configuration.md", "models.md", "policy.md"] {
         let home = Home::new();
         home.write("home/haft.toml", &block(page, "toml"));
         let run = home.haft(&["config", "check"]);
@@ -37,4 +37,17 @@ fn its_script_runs() {
     home.write("script.jsonl", &block("models.md", "json"));
     let run = home.haft(&["run", "--model", "scripted:script.jsonl", "What is 6*7?"]);
     assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "It is 42.\n"), "{run}");
+}
+
+#[test]
+fn its_cases_are_decided_as_they_say() {
+    let home = Home::new();
+    home.write("home/haft.toml", &block("policy.md", "toml"));
+    let path = format!("{}/../../docs/guide/policy.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(path).unwrap();
+    let (_, cases) = page.split_once("A file of cases:").unwrap();
+    let cases = cases.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    home.write("cases.toml", cases);
+    let run = home.haft(&["policy", "test", "cases.toml"]);
+    assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "2 cases: good\n"), "{run}");
 }

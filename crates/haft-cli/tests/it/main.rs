@@ -20,6 +20,7 @@ mod exec;
 mod guide;
 mod model_servers;
 mod parse;
+mod policy;
 mod processes;
 mod profiles;
 mod projects;
