@@ -95,6 +95,8 @@ impl CallPath {
     pub(crate) fn read(text: &str, base: Option<&str>) -> Self {
         let parts = parts(text);
         let doubtful = parts.contains(&"..")
+            // Windows drops blanks and dots at the end of a name.
+            || parts.iter().any(|part| part.ends_with(['.', ' ']))
             || text.contains('\\')
             || text.starts_with('~')
             || text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))

@@ -48,6 +48,8 @@ fn paths_that_try_to_reach_past_a_rule() {
         ("/a", "~/key", doubtful),
         ("/a", "file:///a/key", doubtful),
         ("secrets", "secrets\0/key", doubtful),
+        ("secrets", "secrets./key", doubtful),
+        ("secrets", "secrets /key", doubtful),
         ("secrets", "", doubtful),
         // A rule of the project, a path from the root, and the other way round.
         ("secrets", "/home/you/demo/secrets/key", inside),
