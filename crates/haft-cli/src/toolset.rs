@@ -29,6 +29,10 @@ pub(crate) fn find<'a>(
     if let Some(tool) = tools.by_alias(name) {
         return Ok(tool);
     }
+    // Several tools may share an alias that the profile gave to none of them; one that is in the profile is meant.
+    if let Some(tool) = registry.with_alias(name).find_map(|id| tools.by_id(id)) {
+        return Ok(tool);
+    }
     let id = known(registry, name)?;
     if let Some(rule) = tools.hidden_by(&id) {
         return Err(Failure::refused(format!("`{id}` is hidden by a rule: {rule}"))
@@ -53,58 +57,33 @@ pub(crate) fn known(registry: &ToolRegistry, name: &str) -> Result<ToolId, Failu
 
 /// A name that means no tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoSuchTool {
-    /// Nobody knows it.
-    Unknown {
-        /// The name.
-        name: String,
-        /// At most five that look like it.
-        suggestions: Vec<String>,
-    },
-    /// Several tools have this alias.
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// Their ids.
-        ids: Vec<String>,
-    },
+pub(crate) struct NoSuchTool {
+    name: String,
+    /// At most five that look like it.
+    suggestions: Vec<String>,
 }
 
 impl NoSuchTool {
     /// The next step.
     pub(crate) fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unknown { suggestions, .. } if suggestions.is_empty() => None,
-            Self::Unknown { suggestions, .. } => Some(format!("did you mean {}?", listed(suggestions))),
-            Self::Ambiguous { ids, .. } => Some(format!("write one of {}", listed(ids))),
-        }
+        (!self.suggestions.is_empty()).then(|| format!("did you mean {}?", listed(&self.suggestions)))
     }
 }
 
 impl fmt::Display for NoSuchTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { name, .. } => write!(f, "there is no tool `{name}`"),
-            Self::Ambiguous { name, .. } => write!(f, "several tools are called `{name}`"),
-        }
+        write!(f, "there is no tool `{}`", self.name)
     }
 }
 
-/// What `name` means in the catalog: an id (`builtin:` may be left out), else the alias that exactly one tool would have.
+/// What `name` means in the catalog: an id (`builtin:` may be left out), else the alias that a tool would have.
 pub(crate) fn resolve(registry: &ToolRegistry, name: &str) -> Result<ToolId, NoSuchTool> {
     if let Some(id) = registry.resolve(name) {
         return Ok(id);
     }
-    let declarations = || registry.iter().map(|tool| tool.declaration());
-    let ids: Vec<String> = declarations()
-        .filter(|declaration| declaration.alias() == name)
-        .map(|declaration| declaration.id().to_string())
-        .collect();
-    if ids.len() > 1 {
-        return Err(NoSuchTool::Ambiguous { name: name.to_owned(), ids });
-    }
     let is_id = name.contains(['.', ':']);
-    let mut known: Vec<String> = declarations()
+    let declarations = registry.iter().map(|tool| tool.declaration());
+    let mut known: Vec<String> = declarations
         .map(|tool| if is_id { tool.id().native_name().to_owned() } else { tool.alias() })
         .collect();
     known.sort();
@@ -113,7 +92,7 @@ pub(crate) fn resolve(registry: &ToolRegistry, name: &str) -> Result<ToolId, NoS
         .into_iter()
         .map(str::to_owned)
         .collect();
-    Err(NoSuchTool::Unknown { name: name.to_owned(), suggestions })
+    Err(NoSuchTool { name: name.to_owned(), suggestions })
 }
 
 fn listed(names: &[String]) -> String {

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::catalog::ToolCatalog;
+use crate::declaration::ToolDeclaration;
 use crate::ids::ToolId;
 use crate::ports::Tool;
 
@@ -91,18 +92,22 @@ impl ToolRegistry {
             .collect()
     }
 
-    /// The id that `name` means: a tool id (`builtin:` may be left out), else the alias that exactly one tool would have.
+    /// The id that `name` means: a tool id (`builtin:` may be left out), else the alias that a tool would have. Where several
+    /// would have it, the one that was registered first is meant: a project's files before the machine's (CONFLICT-09).
     pub fn resolve(&self, name: &str) -> Option<ToolId> {
         let full = name.parse::<ToolId>().unwrap_or_else(|_| ToolId::builtin(name));
         if self.tools.contains_key(&full) {
             return Some(full);
         }
-        let mut found =
-            self.iter().map(|tool| tool.declaration()).filter(|declaration| declaration.alias() == name);
-        match (found.next(), found.next()) {
-            (Some(one), None) => Some(one.id().clone()),
-            _ => None,
-        }
+        self.with_alias(name).next().cloned()
+    }
+
+    /// The ids of all tools that would have that alias, in the order of registration.
+    pub fn with_alias<'a>(&'a self, alias: &'a str) -> impl Iterator<Item = &'a ToolId> {
+        self.iter()
+            .map(|tool| tool.declaration())
+            .filter(move |declaration| declaration.alias() == alias)
+            .map(ToolDeclaration::id)
     }
 
     fn check_name(&self, id: &ToolId, alias: &str) -> Result<(), RegistrationError> {

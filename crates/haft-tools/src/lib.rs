@@ -27,8 +27,8 @@ use std::sync::Arc;
 use haft_core::Tool;
 use haft_schema::SchemaError;
 
-/// All tools of the families that are compiled in, but those of `host`: they share their aliases with `files`, so a registry
-/// takes them on purpose, and then `file_read` alone no longer says which of the two is meant (CONFLICT-09).
+/// All tools of the families that are compiled in. Those of `host` share their aliases with `files` and come after them, so
+/// that `file_read` alone means the project's (CONFLICT-09).
 ///
 /// # Errors
 /// [`SchemaError`] if a declaration carries a schema that is none; the tests of this crate rule that out.
@@ -40,6 +40,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         files::tools()?,
         #[cfg(feature = "data")]
         data::tools()?,
+        #[cfg(feature = "host")]
+        host::tools()?,
     ]);
     Ok(families.into_iter().flatten().collect())
 }

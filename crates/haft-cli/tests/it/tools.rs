@@ -212,3 +212,26 @@ fn the_prompt_is_what_a_model_reads() {
     let of_profile = home.haft(&["tools", "prompt", "--profile", "artifactflow"]);
     assert!(of_profile.stdout.starts_with("<tool_instructions>"), "{of_profile}");
 }
+
+// CONFLICT-09
+#[test]
+fn an_alias_that_two_families_share_means_the_one_that_the_profile_has() {
+    let home = Home::new();
+    home.write(
+        "home/profiles/host.md",
+        "---\ntools: {allow: [host.file_read], alias: {host.file_read: look}}\n---\n",
+    );
+    home.write("home/profiles/both.md", "---\ntools: {allow: [file_read, host.file_read]}\n---\n");
+    let id = |profile: &str, name: &str| {
+        home.json(&["tools", "show", name, "--profile", profile])["tool_id"].clone()
+    };
+    assert_eq!(id("host", "file_read"), "builtin:host.file_read");
+    assert_eq!(id("default", "file_read"), "builtin:project.file_read");
+    assert_eq!(home.haft(&["call", "file_list", "--profile", "host"]).exit, Some(3));
+    haft_snapshot!(home, home.haft(&["tools", "--profile", "both"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: [FOLDER]/home/profiles/both.md: profile `both`: `builtin:project.file_read` and `builtin:host.file_read` would both be called `file_read`; rename one under `tools.alias`
+    "#);
+}

@@ -41,6 +41,9 @@ fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
         "builtin:data.text_process text_process read data open",
         "builtin:data.json_process json_process read data open",
         "builtin:data.weather get_weather read weather open",
+        "builtin:host.file_read file_read read file open",
+        "builtin:host.file_write file_write write file open",
+        "builtin:host.file_list file_list read file open",
     ];
     assert_eq!(rows, expected);
 }
