@@ -2,7 +2,8 @@
 //!
 //! [`AdmittedCall`] (made by the [`Gate`](crate::Gate)) → [`PreparedCall`] → [`DecidedCall`] → [`AuthorizedCall`], over an
 //! [`AskingCall`] where a person is asked → [`StartedCall`], which alone reaches a tool. No step can be cloned, serialized or
-//! made elsewhere; a step that fails gives [`Refused`], which becomes the call's result.
+//! made elsewhere; a step that fails gives [`Refused`], which becomes the call's result. An authorized call for which an earlier
+//! result stands in becomes a [`RepeatedCall`] and never starts.
 //!
 //! ```compile_fail
 //! // A started call cannot be made by hand.
@@ -12,9 +13,11 @@
 mod decided;
 mod prepared;
 mod refused;
+mod repeated;
 mod started;
 
 pub use decided::{AskingCall, AuthorizedCall, DecidedCall, Resolution, Standing};
 pub use prepared::{AdmittedCall, InjectedValues, PreparedArguments, PreparedCall};
 pub use refused::Refused;
+pub use repeated::{EarlierResult, RepeatedCall, touches_of_stored};
 pub use started::{NotCommitted, StartedCall};

@@ -22,12 +22,14 @@ pub enum RunKind {
     Agent,
 }
 
-/// How the calls of one batch run (CONFLICT-01). Parallel mode comes with reuse and `touches`.
+/// How the calls of one batch run (CONFLICT-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
     /// One after another, in call order (EXE-01).
     Serial,
+    /// Side by side where they do not touch the same; results keep call order (EXE-04, EXE-08).
+    Parallel,
 }
 
 /// What happens to a call of an unknown alias, or to native arguments that are not JSON (CONFLICT-03, CONFLICT-04).
@@ -71,6 +73,41 @@ impl Default for ConsentTimes {
     }
 }
 
+/// When an earlier result stands in for a call (CCH-01 to CCH-04, CONFLICT-16). Nothing is reused by default.
+///
+/// Only a call that policy allows or a live grant covers is looked at, never one that must be asked every time or that steers
+/// the run. What a call wrote makes earlier results that looked at it stale.
+///
+/// ```
+/// use haft_core::profile::Reuse;
+/// assert!(!Reuse::default().is_on());
+/// assert!(Reuse { cache_ttl_s: Some(Reuse::CACHE_TTL_S), ..Reuse::default() }.is_on());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reuse {
+    /// The same call again in one batch (CCH-03, `dedupe.batch`).
+    pub batch: bool,
+    /// The same call again in the session, however long ago (CCH-04, `dedupe.history`).
+    pub history: bool,
+    /// The same call again within that many seconds (CCH-01, CCH-02, `cache`); none is no cache.
+    pub cache_ttl_s: Option<u64>,
+    /// Also calls that write, and whatever was written since: NanoClaw to the letter (`dedupe.include_side_effects`).
+    pub include_side_effects: bool,
+    /// Also calls whose tool failed; else a failed call runs again (`dedupe.failures`).
+    pub failures: bool,
+}
+
+impl Reuse {
+    /// How long the cache keeps a result unless the profile says otherwise, in seconds (CCH-01, CFG-03).
+    pub const CACHE_TTL_S: u64 = 300;
+
+    /// True if any earlier result can stand in for a call.
+    pub fn is_on(&self) -> bool {
+        self.batch || self.history || self.cache_ttl_s.is_some()
+    }
+}
+
 /// A resolved profile.
 ///
 /// ```
@@ -102,6 +139,12 @@ pub struct Profile {
     pub budgets: Budgets,
     /// How the calls of a batch run.
     pub execution: ExecutionMode,
+    /// Most calls at once in parallel mode, from 1 to [`Profile::MOST_WORKERS`] (CFG-03 `max_workers`).
+    #[serde(default = "default_workers")]
+    pub max_workers: u32,
+    /// When an earlier result stands in for a call.
+    #[serde(default)]
+    pub reuse: Reuse,
     /// How results are written for the model.
     pub renderer: Renderer,
     /// What happens to results that are too long.
@@ -120,7 +163,16 @@ pub struct Profile {
     pub temperature: Option<f64>,
 }
 
+fn default_workers() -> u32 {
+    Profile::DEFAULT_WORKERS
+}
+
 impl Profile {
+    /// Calls at once in parallel mode where the profile gives no number.
+    pub const DEFAULT_WORKERS: u32 = 4;
+    /// Most calls at once in parallel mode, whatever the profile says.
+    pub const MOST_WORKERS: u32 = 6;
+
     /// A profile without tools and with the defaults of the ledger.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -134,6 +186,8 @@ impl Profile {
             policy: Policy::default(),
             budgets: Budgets::default(),
             execution: ExecutionMode::Serial,
+            max_workers: Self::DEFAULT_WORKERS,
+            reuse: Reuse::default(),
             renderer: Renderer::Markdown,
             spill: SpillPolicy::default(),
             consent: ConsentTimes::default(),

@@ -1,27 +1,20 @@
-//! The path of one batch, serial: every attempt owns one slot, walks the steps of the path, and gets one result, in call order.
+//! The path of one batch: every attempt owns one slot, walks the steps of the path, and gets one result, in call order. Serial
+//! mode runs them one after another, here; `parallel.rs` shares the steps.
 //!
 //! Calls that the tool defers run after the others (EXE-02). Before each call the stop is checked (EXE-03).
 
-use std::panic::AssertUnwindSafe;
-use std::time::Duration;
-
-use futures_util::FutureExt;
+use haft_core::consent::Closing;
 use haft_core::gate::Admission;
 use haft_core::journal::{ConsentClosed, Payload, ToolCallRequested};
 use haft_core::path::{AskingCall, PreparedArguments, Refused, Resolution, Standing};
 use haft_core::policy::Decision;
-use haft_core::{
-    AdmittedCall, Attempt, AuthorizedCall, ConsentId, ErrorCode, Placement, StartedCall, ToolError,
-    ToolOutput, ToolTurnContract,
-};
+use haft_core::profile::ExecutionMode;
+use haft_core::{Attempt, AuthorizedCall, ConsentId, ErrorCode, Placement, Question, ToolTurnContract};
 use serde_json::{Map, Value};
 
-use crate::context::CallContext;
 use crate::error::EngineError;
+use crate::reuse::Fate;
 use crate::run::{CallOutcome, Driver};
-
-/// How long a stopped tool may take to end by itself before it is dropped.
-const STOP_GRACE: Duration = Duration::from_secs(2);
 
 impl Driver {
     /// Runs a batch. Results come in call order, one for each attempt.
@@ -31,26 +24,54 @@ impl Driver {
         attempts: Vec<Attempt>,
     ) -> Result<Vec<CallOutcome>, EngineError> {
         let admissions = self.gate.admit(contract, attempts);
+        self.begin_reuse().await?;
         let mut slots: Vec<Option<CallOutcome>> = Vec::new();
         slots.resize_with(admissions.len(), || None);
         let (deferred, first): (Vec<_>, Vec<_>) =
             admissions.into_iter().enumerate().partition(|(_, admission)| is_deferred(admission));
-        for (at, admission) in first.into_iter().chain(deferred) {
-            let outcome = self.run_attempt(admission).await?;
-            if let Some(slot) = slots.get_mut(at) {
-                *slot = Some(outcome);
+        let in_order = first.into_iter().chain(deferred);
+        match self.options.profile.execution {
+            ExecutionMode::Serial => {
+                for (at, admission) in in_order {
+                    let outcome = self.run_attempt(admission).await?;
+                    if let Some(slot) = slots.get_mut(at) {
+                        *slot = Some(outcome);
+                    }
+                }
             }
+            ExecutionMode::Parallel => slots = self.run_parallel(in_order, slots).await?,
         }
         Ok(slots.into_iter().flatten().collect())
     }
 
     async fn run_attempt(&mut self, admission: Admission) -> Result<CallOutcome, EngineError> {
+        match self.decide(admission)? {
+            Decided::Ended(outcome) => Ok(*outcome),
+            Decided::Authorized(authorized) => match self.repeat(authorized).await? {
+                Fate::Runs(authorized) => self.execute(authorized).await,
+                Fate::Repeats(repeated) => self.settle_repeated(&repeated),
+            },
+            Decided::Asking(asking) => {
+                let question = self.open_question(&asking)?;
+                self.writer.commit().await?;
+                let closing = self.bench.ask(&question).await;
+                match self.close_question(asking, &question, closing)? {
+                    Ok(authorized) => self.execute(authorized).await,
+                    Err(outcome) => Ok(*outcome),
+                }
+            }
+        }
+    }
+
+    /// Walks the path up to the decision. What ends there is noted with its end, all else as requested but for a question.
+    pub(crate) fn decide(&mut self, admission: Admission) -> Result<Decided, EngineError> {
         let admitted = match admission {
             Admission::Refused(refused) => return self.refuse(*refused),
             Admission::Admitted(admitted) => admitted,
         };
         if self.stopper.run_is_stopped() {
-            return self.refuse(stopped(admitted));
+            let message = was_stopped(&admitted.call().alias);
+            return self.refuse(admitted.refuse(ErrorCode::CALL_CANCELLED, message));
         }
         let prepared = match admitted.prepare(&self.injected) {
             Ok(prepared) => prepared,
@@ -69,20 +90,20 @@ impl Driver {
             Resolution::Refused(refused) => self.refuse(*refused),
             Resolution::Authorized(authorized) => {
                 self.note_requested_call(&authorized)?;
-                self.execute(authorized).await
+                Ok(Decided::Authorized(authorized))
             }
-            Resolution::Asking(asking) => self.ask(asking).await,
+            Resolution::Asking(asking) => Ok(Decided::Asking(asking)),
         }
     }
 
-    /// Puts the question, waits without holding anything, and goes on with the answer.
-    async fn ask(&mut self, asking: AskingCall) -> Result<CallOutcome, EngineError> {
+    /// Notes the call as requested and its question as opened; it may be put once that is durable.
+    pub(crate) fn open_question(&mut self, asking: &AskingCall) -> Result<Question, EngineError> {
         let consent = ConsentId::new(self.session.engine.fresh("q_"));
         let timeout = self.options.profile.consent.timeout_s;
         let now = self.session.clock().now();
         let deadline = (timeout > 0).then(|| now.plus(timeout.saturating_mul(1_000)));
         let session = self.session.lease.session.clone();
-        let question = asking.question(consent.clone(), session, self.writer.run.clone(), deadline);
+        let question = asking.question(consent, session, self.writer.run.clone(), deadline);
         let requested = RequestedFacts {
             call: asking.call(),
             arguments: asking.arguments(),
@@ -91,76 +112,50 @@ impl Driver {
         };
         note_requested(&mut self.writer, &requested)?;
         self.writer.note(&Payload::ConsentOpened(question.clone()), Map::new())?;
-        self.writer.commit().await?;
+        Ok(question)
+    }
 
-        let cancel = self.stopper.begin_call();
-        let service = self.session.engine.consent().clone();
-        let closing = service.ask(&question, &cancel, self.session.clock()).await;
-        self.stopper.end_call();
-
+    /// Notes how the question ended; the call goes on, or ends with it.
+    pub(crate) fn close_question(
+        &mut self,
+        asking: AskingCall,
+        question: &Question,
+        closing: Closing,
+    ) -> Result<Result<AuthorizedCall, Box<CallOutcome>>, EngineError> {
         let call_id = asking.call().call_id.clone();
-        let closed = ConsentClosed { consent, call_id, closing: closing.clone() };
+        let ended = asking.close(question, &closing);
+        let closed = ConsentClosed { consent: question.id.clone(), call_id, closing };
         self.writer.note(&Payload::ConsentClosed(closed), Map::new())?;
-        match asking.close(&question, &closing) {
+        match ended {
             Ok((authorized, grant)) => {
                 if let Some(grant) = grant {
                     self.session.grant(grant);
                 }
-                self.execute(authorized).await
+                Ok(Ok(authorized))
             }
-            Err(refused) => self.settle_refused(*refused),
+            Err(refused) => Ok(Err(Box::new(self.settle_refused(*refused)?))),
         }
+    }
+
+    /// The end of a call that may run and does not, because it was stopped.
+    pub(crate) fn give_up(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+        let message = was_stopped(&authorized.call().alias);
+        self.settle_refused(*authorized.give_up(ErrorCode::CALL_CANCELLED, message))
     }
 
     /// Commits the intent and runs the tool.
     async fn execute(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+        let trace = self.trace(&authorized);
         let decision = Some((authorized.decision().outcome, authorized.decision().rule.clone()));
         let granted_by = authorized.granted_by().map(str::to_owned);
         self.writer.start(&authorized)?;
         let mut committed = self.writer.commit().await?;
         let started = authorized.start(&mut committed)?;
-        let (ended, duration_ms) = self.run_started(&started).await;
-        let mut outcome = self.settle_started(&started, ended, duration_ms)?;
+        let (ended, duration_ms) = self.bench.run(&started).await;
+        let mut outcome = self.settle_started(&started, ended, duration_ms, trace)?;
         outcome.decision = decision;
         outcome.granted_by = granted_by;
         Ok(outcome)
-    }
-
-    /// Runs the tool under deadline and stop; a panic is a failure like any other (EXE-07, EXE-09).
-    async fn run_started(&self, started: &StartedCall) -> (Result<ToolOutput, ToolError>, u64) {
-        let clock = self.session.clock();
-        let begin = clock.now();
-        let cancel = self.stopper.begin_call();
-        let context = CallContext {
-            session: &self.session,
-            run: &self.writer.run,
-            call: started.call_id(),
-            tools: &self.tools,
-            services: &self.services,
-            events: &self.options.events,
-            cancel: &cancel,
-            deadline: self.options.call_timeout_ms.map(|limit| begin.plus(limit)),
-        };
-        let work = AssertUnwindSafe(started.run(&context)).catch_unwind();
-        tokio::pin!(work);
-        let late = async {
-            match self.options.call_timeout_ms {
-                Some(limit) => tokio::time::sleep(Duration::from_millis(limit)).await,
-                None => std::future::pending().await,
-            }
-        };
-        let ended = tokio::select! {
-            biased;
-            ended = &mut work => ended,
-            () = cancel.0.cancelled() => match tokio::time::timeout(STOP_GRACE, &mut work).await {
-                Ok(ended) => ended,
-                Err(_) => Ok(Err(stopped_in_the_middle(started))),
-            },
-            () = late => Ok(Err(timed_out(started, self.options.call_timeout_ms.unwrap_or_default()))),
-        };
-        self.stopper.end_call();
-        let ended = ended.unwrap_or_else(|panic| Err(panicked(started, panic.as_ref())));
-        (ended, clock.now().since(begin))
     }
 
     fn note_requested_call(&mut self, authorized: &AuthorizedCall) -> Result<(), EngineError> {
@@ -174,7 +169,7 @@ impl Driver {
     }
 
     /// An attempt that never started: it is noted as requested and failed, with no commit of its own.
-    fn refuse(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
+    fn refuse(&mut self, refused: Refused) -> Result<Decided, EngineError> {
         let payload = ToolCallRequested {
             call_id: refused.call_id.clone(),
             tool_id: refused.tool_id.clone(),
@@ -189,8 +184,18 @@ impl Driver {
         };
         let joined = joined_arguments(self.writer.events.as_ref(), &refused.arguments);
         self.writer.note(&Payload::ToolCallRequested(payload), joined)?;
-        self.settle_refused(refused)
+        Ok(Decided::Ended(Box::new(self.settle_refused(refused)?)))
     }
+}
+
+/// What becomes of an attempt at its decision.
+pub(crate) enum Decided {
+    /// It went no further.
+    Ended(Box<CallOutcome>),
+    /// It may run.
+    Authorized(AuthorizedCall),
+    /// A person must say so first.
+    Asking(AskingCall),
 }
 
 struct RequestedFacts<'a> {
@@ -247,41 +252,7 @@ fn is_deferred(admission: &Admission) -> bool {
     }
 }
 
-fn stopped(admitted: AdmittedCall) -> Refused {
-    let message = format!("`{}` was not run: it was stopped.", admitted.call().alias);
-    admitted.refuse(ErrorCode::CALL_CANCELLED, message)
-}
-
-fn stopped_in_the_middle(started: &StartedCall) -> ToolError {
-    let part = part_of_its_work(started);
-    ToolError::new(
-        ErrorCode::CALL_CANCELLED,
-        format!("`{}` was stopped before it ended{part}.", started.alias()),
-    )
-}
-
-fn timed_out(started: &StartedCall, limit_ms: u64) -> ToolError {
-    let part = part_of_its_work(started);
-    let seconds = limit_ms as f64 / 1_000.0;
-    let text = format!("`{}` took longer than {seconds} seconds and was stopped{part}.", started.alias());
-    ToolError::new(ErrorCode::TIMED_OUT, text)
-}
-
-fn part_of_its_work(started: &StartedCall) -> &'static str {
-    let writes = started.tool().declaration().facts.effect.writes();
-    if writes { "; it may have done part of its work, so look before you try again" } else { "" }
-}
-
-fn panicked(started: &StartedCall, panic: &(dyn std::any::Any + Send)) -> ToolError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
-    let part = part_of_its_work(started);
-    ToolError::failed(format!(
-        "`{}` crashed{part}. The fault is in the tool, not in the call.",
-        started.alias()
-    ))
-    .with_detail(text)
+/// What the model reads of a call that a stop kept from running.
+fn was_stopped(alias: &str) -> String {
+    format!("`{alias}` was not run: it was stopped.")
 }

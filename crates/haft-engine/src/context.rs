@@ -35,14 +35,14 @@ pub(crate) struct Stopper {
 #[derive(Debug)]
 struct CallStop {
     token: CancellationToken,
-    /// A call runs, or a person is asked about one.
-    runs: bool,
+    /// How many calls run, or wait for a person's answer.
+    running: u32,
 }
 
 impl Stopper {
     pub(crate) fn new() -> Self {
         let run = CancellationToken::new();
-        let call = CallStop { token: run.child_token(), runs: false };
+        let call = CallStop { token: run.child_token(), running: 0 };
         Self { run, call: Mutex::new(call) }
     }
 
@@ -55,24 +55,26 @@ impl Stopper {
         self.run.is_cancelled()
     }
 
-    /// A token for the call that starts now; it fires with the run's. One that never fired serves the next call too.
+    /// A token for the call that starts now; it fires with the run's. One that never fired serves the next calls too, so that
+    /// one interrupt stops all that run.
     pub(crate) fn begin_call(&self) -> Token {
         let mut call = self.lock();
         if call.token.is_cancelled() {
             call.token = self.run.child_token();
         }
-        call.runs = true;
+        call.running = call.running.saturating_add(1);
         Token(call.token.clone())
     }
 
     pub(crate) fn end_call(&self) {
-        self.lock().runs = false;
+        let mut call = self.lock();
+        call.running = call.running.saturating_sub(1);
     }
 
-    /// Stops the running tool; if none runs, or it was stopped already, stops the run.
+    /// Stops the running tools; if none runs, or they were stopped already, stops the run.
     pub(crate) fn interrupt(&self) {
         let call = self.lock();
-        if call.runs && !call.token.is_cancelled() { call.token.cancel() } else { self.run.cancel() }
+        if call.running > 0 && !call.token.is_cancelled() { call.token.cancel() } else { self.run.cancel() }
     }
 
     /// Stops the run and the tool in it.

@@ -86,6 +86,8 @@ async fn close(
             result_file: file,
             duration_ms: 0,
             files: Vec::new(),
+            reused_from: None,
+            skipped: false,
         };
         batch.record(now, &Payload::ToolCallFailed(failed))?;
     }

@@ -10,15 +10,17 @@ use haft_core::policy::Outcome;
 use haft_core::snapshot::compile;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    CompiledTools, Gate, InvocationId, Profile, RequestedCall, RunId, Services, ToolChoice, ToolResult,
+    CompiledTools, Gate, InvocationId, Profile, RequestedCall, RunId, ToolChoice, ToolResult,
     ToolTurnContract, WireId,
 };
 use serde_json::{Map, Value};
 
 use crate::artifacts::RunArtifacts;
 use crate::context::Stopper;
+use crate::earlier::Earlier;
 use crate::error::EngineError;
 use crate::session::SessionInner;
+use crate::workbench::Workbench;
 use crate::writer::RunWriter;
 
 /// Receives the events of a run as they become durable. Quick: the run waits for it.
@@ -134,7 +136,7 @@ pub(crate) struct Driver {
     pub(crate) writer: RunWriter,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) injected: InjectedValues,
-    pub(crate) services: Services,
+    pub(crate) bench: Arc<Workbench>,
 }
 
 impl Driver {
@@ -157,10 +159,22 @@ impl Driver {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),
         };
+        let bench = Arc::new(Workbench {
+            session: session.clone(),
+            run: run.clone(),
+            tools: tools.clone(),
+            services,
+            events: options.events.clone(),
+            stopper: stopper.clone(),
+            call_timeout_ms: options.call_timeout_ms,
+        });
         let writer = RunWriter::new(session.clone(), run, options.events.clone());
+        if !profile.reuse.is_on() {
+            // What this run does goes by unseen, so what was known before no longer holds.
+            *session.earlier() = Earlier::default();
+        }
         let gate = Gate::new(tools.clone());
-        let mut driver =
-            Self { session, options, invocation, tools, gate, writer, stopper, injected, services };
+        let mut driver = Self { session, options, invocation, tools, gate, writer, stopper, injected, bench };
         driver.note_beginning(prompt)?;
         Ok(driver)
     }

@@ -1,7 +1,7 @@
 //! An open session: its lease, its artifacts, its grants, and what can be started in it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_core::artifact::Artifacts;
@@ -15,6 +15,7 @@ use haft_core::{Digest, ProjectId, RequestedCall, RunId, SessionId};
 use tokio_util::task::TaskTracker;
 
 use crate::artifacts::{RunArtifacts, SessionArtifacts};
+use crate::earlier::Earlier;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle::RunHandle;
@@ -53,6 +54,7 @@ pub(crate) struct SessionInner {
     pub(crate) artifacts: Arc<SessionArtifacts>,
     pub(crate) previous_run: Mutex<Option<(RunId, Digest)>>,
     grants: Mutex<Vec<Grant>>,
+    earlier: Mutex<Earlier>,
     /// One run at a time; it holds the conversation so far, once a run has read it from the journal.
     pub(crate) turn: tokio::sync::Mutex<Option<Conversation>>,
 }
@@ -78,6 +80,11 @@ impl SessionInner {
 
     pub(crate) fn project(&self) -> Option<&ProjectId> {
         self.environment.project.as_ref()
+    }
+
+    /// Earlier calls, as far as reuse knows them. Never held while anything is awaited.
+    pub(crate) fn earlier(&self) -> MutexGuard<'_, Earlier> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn grants(&self) -> Vec<Grant> {
@@ -133,6 +140,7 @@ impl Session {
             artifacts: Arc::new(SessionArtifacts::new(artifacts)),
             previous_run: Mutex::new(previous_run),
             grants: Mutex::new(Vec::new()),
+            earlier: Mutex::default(),
             turn: tokio::sync::Mutex::new(None),
         });
         let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();

@@ -4,18 +4,20 @@
 //! the whole result, an audit file that fails, fails the run.
 
 use haft_core::artifact::Artifacts;
-use haft_core::journal::{ArtifactRef, Payload, ToolCallCompleted, ToolCallFailed};
-use haft_core::path::Refused;
+use haft_core::journal::{ArtifactRef, FileRef, Payload, ToolCallCompleted, ToolCallFailed};
+use haft_core::path::{Refused, RepeatedCall};
 use haft_core::render::Renderer;
 use haft_core::result::{Change, FileChange};
 use haft_core::spill::{ReadOn, spill_artifact_id, spill_preview};
 use haft_core::{
-    ArtifactVersion, ContentPart, Digest, ErrorClass, StartedCall, ToolError, ToolId, ToolOutput, ToolResult,
+    ArtifactVersion, CallId, ContentPart, Digest, ErrorClass, StartedCall, ToolError, ToolFacts, ToolId,
+    ToolOutput, ToolResult,
 };
 use serde_json::{Map, Value, json};
 
 use crate::artifacts::RunArtifacts;
 use crate::error::EngineError;
+use crate::reuse::Trace;
 use crate::run::{CallOutcome, Driver};
 
 impl Driver {
@@ -25,6 +27,7 @@ impl Driver {
         started: &StartedCall,
         ended: Result<ToolOutput, ToolError>,
         duration_ms: u64,
+        trace: Option<Trace>,
     ) -> Result<CallOutcome, EngineError> {
         let system_failure = match &ended {
             Err(error) if error.class() == ErrorClass::SystemFailure => Some(error.clone()),
@@ -37,36 +40,14 @@ impl Driver {
         let (artifacts, files) = split(changes);
         self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
         let file = self.result_file(&result)?;
-        let blobs = images(&result.content);
-        let arguments = started.arguments().value().clone();
-        let mut shown = result;
-        let mut versions = artifacts;
-        let spilled_to = self.spill(started, &mut shown, &mut versions);
-        let view = self.view(&shown, &arguments);
-        let payload = match &shown.error_code {
-            None => Payload::ToolCallCompleted(ToolCallCompleted {
-                call_id: started.call_id().clone(),
-                tool_id: started.tool_id().clone(),
-                alias: started.alias().to_owned(),
-                result_file: file,
-                duration_ms,
-                artifacts: versions.iter().map(ArtifactRef::of).collect::<Result<_, _>>()?,
-                files,
-                blobs,
-                spilled_to,
-            }),
-            Some(code) => Payload::ToolCallFailed(ToolCallFailed {
-                call_id: started.call_id().clone(),
-                tool_id: Some(started.tool_id().clone()),
-                alias: started.alias().to_owned(),
-                error_code: code.clone(),
-                result_file: file,
-                duration_ms,
-                files,
-            }),
+        self.remember(trace, &file, result.error_code.as_ref());
+        let call = EndedCall {
+            facts: &started.tool().declaration().facts,
+            arguments: started.arguments().value(),
+            reused_from: None,
+            file,
         };
-        self.writer.note(&payload, view)?;
-        versions.into_iter().for_each(|version| self.writer.artifact(version));
+        let shown = self.note_end(&call, result, artifacts, files)?;
         if let Some(error) = system_failure {
             let (code, message) = (error.code().to_string(), error.message().to_owned());
             return Err(EngineError::System { code, message });
@@ -75,11 +56,80 @@ impl Driver {
             run: self.writer.run.clone(),
             result: shown,
             wire_id: started.wire_id().cloned(),
-            arguments,
+            arguments: call.arguments.clone(),
             repairs: started.repairs().to_vec(),
             decision: None,
             granted_by: None,
         })
+    }
+
+    /// The end of a call for which an earlier result stands in: it has a result file and an end of its own, and no start (CCH-05).
+    pub(crate) fn settle_repeated(&mut self, repeated: &RepeatedCall) -> Result<CallOutcome, EngineError> {
+        let result = repeated.result().clone();
+        let file = self.result_file(&result)?;
+        let call = EndedCall {
+            facts: &repeated.declaration().facts,
+            arguments: repeated.arguments().value(),
+            reused_from: Some(repeated.repeats()),
+            file,
+        };
+        let shown = self.note_end(&call, result, Vec::new(), Vec::new())?;
+        Ok(CallOutcome {
+            run: self.writer.run.clone(),
+            result: shown,
+            wire_id: repeated.call().wire_id.clone(),
+            arguments: call.arguments.clone(),
+            repairs: repeated.call().repairs.clone(),
+            decision: Some((repeated.decision().outcome, repeated.decision().rule.clone())),
+            granted_by: repeated.granted_by().map(str::to_owned),
+        })
+    }
+
+    /// Notes the end record and gives the result as the model sees it.
+    fn note_end(
+        &mut self,
+        call: &EndedCall<'_>,
+        result: ToolResult,
+        mut versions: Vec<ArtifactVersion>,
+        files: Vec<FileChange>,
+    ) -> Result<ToolResult, EngineError> {
+        let blobs = images(&result.content);
+        let mut shown = result;
+        let spilled_to = self.spill(call.facts, &mut shown, &mut versions);
+        let view = self.view(&shown, call.arguments);
+        let (call_id, alias) = (shown.call_id.clone(), shown.alias.clone());
+        let (duration_ms, skipped) = (shown.duration_ms, shown.skipped);
+        let (result_file, reused_from) = (call.file.clone(), call.reused_from.cloned());
+        let payload = match (&shown.error_code, &shown.tool_id) {
+            (None, Some(tool_id)) => Payload::ToolCallCompleted(ToolCallCompleted {
+                call_id,
+                tool_id: tool_id.clone(),
+                alias,
+                result_file,
+                duration_ms,
+                artifacts: versions.iter().map(ArtifactRef::of).collect::<Result<_, _>>()?,
+                files,
+                blobs,
+                spilled_to,
+                reused_from,
+                skipped,
+            }),
+            (None, None) => return Err(EngineError::Identity(call_id)),
+            (Some(code), tool_id) => Payload::ToolCallFailed(ToolCallFailed {
+                call_id,
+                tool_id: tool_id.clone(),
+                alias,
+                error_code: code.clone(),
+                result_file,
+                duration_ms,
+                files,
+                reused_from,
+                skipped,
+            }),
+        };
+        self.writer.note(&payload, view)?;
+        versions.into_iter().for_each(|version| self.writer.artifact(version));
+        Ok(shown)
     }
 
     /// The end of an attempt that never started.
@@ -95,6 +145,8 @@ impl Driver {
             result_file: file,
             duration_ms: 0,
             files: Vec::new(),
+            reused_from: None,
+            skipped: false,
         };
         self.writer.note(&Payload::ToolCallFailed(payload), view)?;
         Ok(CallOutcome {
@@ -108,7 +160,7 @@ impl Driver {
         })
     }
 
-    fn result_file(&mut self, result: &ToolResult) -> Result<haft_core::journal::FileRef, EngineError> {
+    fn result_file(&mut self, result: &ToolResult) -> Result<FileRef, EngineError> {
         let mut bytes = Vec::with_capacity(512);
         serde_json::to_writer(&mut bytes, result).map_err(|error| EngineError::System {
             code: "agent.result_unwritable".to_owned(),
@@ -120,7 +172,7 @@ impl Driver {
     /// Replaces a long result by a preview and keeps the whole as an artifact. What cannot be kept stays whole (RES-18).
     fn spill(
         &mut self,
-        started: &StartedCall,
+        facts: &ToolFacts,
         result: &mut ToolResult,
         versions: &mut Vec<ArtifactVersion>,
     ) -> Option<String> {
@@ -131,23 +183,22 @@ impl Driver {
             (Renderer::Json | Renderer::Xml | Renderer::Markdown | Renderer::Plain, _) => result.text(),
         };
         let characters = text.chars().count() as u64;
-        let facts = &started.tool().declaration().facts;
         // What must reach the model verbatim is not replaced (RES-30).
         if result.is_error || facts.no_compress || !policy.spills(characters, facts.result_cap) {
             return None;
         }
         let whole = ArtifactVersion {
-            id: spill_artifact_id(started.alias(), started.call_id()),
+            id: spill_artifact_id(&result.alias, &result.call_id),
             version: 1,
             content_type: "text/plain".to_owned(),
-            title: format!("Result of {}", started.alias()),
+            title: format!("Result of {}", result.alias),
             source: "tool".to_owned(),
             content: text,
         };
         let artifacts = RunArtifacts { session: self.session.artifacts.clone(), read_cap: 0 };
         artifacts.stage(whole.clone()).ok()?;
         self.session.artifacts.settle(&[&whole]);
-        let preview = spill_preview(&whole, policy.preview, self.read_on(started));
+        let preview = spill_preview(&whole, policy.preview, self.read_on(result));
         let images = std::mem::take(&mut result.content).into_iter().filter(|part| match part {
             ContentPart::Image { .. } => true,
             ContentPart::Text { .. } => false,
@@ -163,11 +214,11 @@ impl Driver {
     }
 
     /// How the model can read a spilled result with the tools that it has.
-    fn read_on<'a>(&'a self, started: &'a StartedCall) -> ReadOn<'a> {
+    fn read_on<'a>(&'a self, result: &'a ToolResult) -> ReadOn<'a> {
         match self.tools.by_id(&ToolId::builtin("artifact.read")) {
             Some(reader) => ReadOn::Artifact(&reader.binding().alias),
-            None if *started.tool_id() == ToolId::builtin("project.file_read") => {
-                ReadOn::Lines(started.alias())
+            None if result.tool_id == Some(ToolId::builtin("project.file_read")) => {
+                ReadOn::Lines(&result.alias)
             }
             None => ReadOn::UserAlone,
         }
@@ -180,6 +231,15 @@ impl Driver {
         }
         Map::from_iter([("view".to_owned(), result_view(result, arguments))])
     }
+}
+
+/// What a call that ran and one that an earlier result stands in for have in common at their end.
+struct EndedCall<'a> {
+    facts: &'a ToolFacts,
+    arguments: &'a Value,
+    reused_from: Option<&'a CallId>,
+    /// The whole result.
+    file: FileRef,
 }
 
 /// The part of a result that events carry.

@@ -132,6 +132,7 @@ impl Driver {
             choice: contract.choice.clone(),
             serial: match profile.execution {
                 haft_core::profile::ExecutionMode::Serial => true,
+                haft_core::profile::ExecutionMode::Parallel => false,
             },
             max_tokens: profile.max_tokens,
             temperature: profile.temperature,

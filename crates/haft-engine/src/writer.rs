@@ -40,6 +40,11 @@ impl RunWriter {
         self.pending.file(path, bytes)
     }
 
+    /// The bytes of a file that waits for the next commit.
+    pub(crate) fn pending_file(&self, path: &str) -> Option<&[u8]> {
+        self.pending.files().iter().find(|file| file.path == path).map(|file| file.bytes.as_slice())
+    }
+
     /// Adds the file of prepared arguments to the next commit.
     pub(crate) fn arguments_file(&mut self, path: String, arguments: &PreparedArguments) -> FileRef {
         self.pending.arguments_file(path, arguments)
@@ -55,6 +60,11 @@ impl RunWriter {
         self.pending.start(self.session.clock().now(), call)?;
         self.joined.push(Map::new());
         Ok(())
+    }
+
+    /// True if there is anything to commit.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Makes all that is pending durable, then tells the surfaces.

@@ -54,3 +54,29 @@ async fn in_the_loop_a_turn_costs_its_request_and_its_calls() {
     // Two requests, two starts, one end.
     assert_eq!(store.commits() - before, 5);
 }
+
+// CCH-03, CCH-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_call_that_an_earlier_result_stands_in_for_costs_no_commit_of_its_own() {
+    let (mut world, store, _home) = world();
+    world.profile.reuse.history = true;
+    let session = world.session().await;
+    session.calls(vec![call("look", json!({"text": "a"}))], world.options()).wait().await.unwrap();
+    let before = store.commits();
+    let batch = (0..5).map(|_| call("look", json!({"text": "a"}))).collect();
+    let outcomes = session.calls(batch, world.options()).wait().await.unwrap();
+    assert!(outcomes.iter().all(|outcome| outcome.result.skipped));
+    assert_eq!(store.commits() - before, 1);
+}
+
+// CONFLICT-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn calls_that_start_side_by_side_share_a_commit() {
+    let (mut world, store, _home) = world();
+    world.profile.execution = haft_core::profile::ExecutionMode::Parallel;
+    let session = world.session().await;
+    let before = store.commits();
+    let batch = ["a", "b", "c", "d"].map(|cell| call("look", json!({"text": cell}))).to_vec();
+    session.calls(batch, world.options()).wait().await.unwrap();
+    assert_eq!(store.commits() - before, 2, "the starts, and the ends with the run's end");
+}

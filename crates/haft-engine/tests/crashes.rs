@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use haft_core::journal::RunStatus;
 use haft_core::ports::Store;
+use haft_core::profile::ExecutionMode;
 use haft_core::{Payload, RunId, Timestamp};
 use haft_engine::SessionChoice;
 use haft_store::MemoryStore;
@@ -44,17 +45,21 @@ fn stop() -> impl Strategy<Value = Stop> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     // A call's outcome has one owner, also under cancellation.
     #[test]
     fn sixteen_calls_cancelled_at_random_points_each_have_one_end(
+        parallel in any::<bool>(),
         stops in proptest::collection::vec((0u32..120, stop()), 1..8),
         asks in proptest::collection::vec(any::<bool>(), 16),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let world = World::new();
+            let mut world = World::new();
+            if parallel {
+                world.profile.execution = ExecutionMode::Parallel;
+            }
             let session = world.session().await;
             let calls = asks.iter().map(|asks| call(if *asks { "asks" } else { "yielding" }, json!({}))).collect();
             let handle = session.calls(calls, world.options());

@@ -373,6 +373,12 @@ pub struct ToolCallCompleted {
     pub files: Vec<FileChange>,
     /// The result's file, whole.
     pub result_file: FileRef,
+    /// The earlier call whose result this is, where the tool was not run (CCH-05).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<CallId>,
+    /// The tool was not run: an earlier result was given (CCH-05).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
     /// Where the model saw a preview: the artifact that holds the whole.
     pub spilled_to: Option<String>,
     /// Which tool.
@@ -395,6 +401,12 @@ pub struct ToolCallFailed {
     pub files: Vec<FileChange>,
     /// The result's file, whole.
     pub result_file: FileRef,
+    /// The earlier call whose failure this is, where the tool was not run (CCH-05).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<CallId>,
+    /// The tool was not run: an earlier failure was given (CCH-05).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
     /// Which tool; none where no tool was known.
     pub tool_id: Option<ToolId>,
 }

@@ -31,8 +31,8 @@ pub struct Standing<'a> {
 /// A call of which policy has spoken.
 #[derive(Debug)]
 pub struct DecidedCall {
-    prepared: PreparedCall,
-    decision: Decision,
+    pub(super) prepared: PreparedCall,
+    pub(super) decision: Decision,
 }
 
 /// What becomes of a decided call.
@@ -69,7 +69,7 @@ impl DecidedCall {
     /// Applies grants and flags. A deny stays a deny; what must be asked every time is asked (APR-02).
     pub fn resolve(self, standing: Standing<'_>) -> Resolution {
         match self.decision.outcome {
-            Outcome::Allow => Resolution::Authorized(AuthorizedCall { decided: self, granted_by: None }),
+            Outcome::Allow => Resolution::Authorized(AuthorizedCall::standing(self, None)),
             Outcome::Deny => {
                 let message = format!("`{}` was refused: {}.", self.call().alias, self.decision.refusal());
                 Resolution::Refused(self.refuse(message))
@@ -82,9 +82,7 @@ impl DecidedCall {
                 });
                 let granted_by = grant.map(|grant| grant.granted_by.clone());
                 match granted_by.or_else(|| standing.yes.then(|| "--yes".to_owned())) {
-                    Some(by) => {
-                        Resolution::Authorized(AuthorizedCall { decided: self, granted_by: Some(by) })
-                    }
+                    Some(by) => Resolution::Authorized(AuthorizedCall::standing(self, Some(by))),
                     None => Resolution::Asking(AskingCall { decided: self }),
                 }
             }
@@ -207,18 +205,26 @@ impl AskingCall {
                 lifetime,
                 granted_by: surface.clone(),
             });
-        Ok((AuthorizedCall { decided: self.decided, granted_by: Some(surface.clone()) }, grant))
+        let granted_by = Some(surface.clone());
+        Ok((AuthorizedCall { decided: self.decided, granted_by, answered: true }, grant))
     }
 }
 
 /// A call that may run once its intent is committed.
 #[derive(Debug)]
 pub struct AuthorizedCall {
-    decided: DecidedCall,
-    granted_by: Option<String>,
+    pub(super) decided: DecidedCall,
+    pub(super) granted_by: Option<String>,
+    /// A person was asked about this very call.
+    pub(super) answered: bool,
 }
 
 impl AuthorizedCall {
+    /// By policy alone, or by something that stands in for an answer.
+    fn standing(decided: DecidedCall, granted_by: Option<String>) -> Self {
+        Self { decided, granted_by, answered: false }
+    }
+
     /// The host's id.
     pub fn call_id(&self) -> &CallId {
         &self.decided.call().call_id
@@ -252,6 +258,13 @@ impl AuthorizedCall {
     /// Descriptor and facts of the tool.
     pub fn declaration(&self) -> &crate::declaration::ToolDeclaration {
         self.decided.prepared.tool.declaration()
+    }
+
+    /// Gives the call up before it starts, for a reason of the host's own.
+    pub fn give_up(self, code: ErrorCode, message: String) -> Box<Refused> {
+        let mut refused = self.decided.refuse(message);
+        refused.code = code;
+        refused
     }
 
     /// Takes the intent out of the commit that made it durable. Without one the call cannot run.

@@ -118,6 +118,13 @@ pub struct PreparedArguments {
 }
 
 impl PreparedArguments {
+    /// Arguments that were prepared before, from their stored canonical bytes; none if they are no JSON object.
+    pub(super) fn of_stored(canonical: Vec<u8>) -> Option<Self> {
+        let value = serde_json::from_slice(&canonical).ok().filter(Value::is_object)?;
+        let digest = Digest::of(&canonical);
+        Some(Self { value, canonical, digest })
+    }
+
     /// The arguments as a JSON object.
     pub fn value(&self) -> &Value {
         &self.value

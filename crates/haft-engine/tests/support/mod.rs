@@ -8,7 +8,7 @@
     reason = "helpers of tests"
 )]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -19,11 +19,11 @@ use haft_core::facts::{Injection, InjectionSource, Permission, Placement, Result
 use haft_core::path::{PreparedArguments, StartedCall};
 use haft_core::ports::{
     BoxFuture, Cancel, Clock, FinishReason, Ids, Model, ModelError, ModelRequest, ModelTraits, ModelTurn,
-    Store, Timestamp, Tool, ToolContext, TurnSink,
+    Store, Timestamp, Tool, ToolContext, Touches, TurnSink,
 };
 use haft_core::result::Change;
 use haft_core::{
-    ArtifactVersion, ContentPart, Digest, Effect, ErrorCode, Payload, Profile, RequestedCall, RunId,
+    ArtifactVersion, CallId, ContentPart, Digest, Effect, ErrorCode, Payload, Profile, RequestedCall, RunId,
     Services, ToolDeclaration, ToolError, ToolFacts, ToolId, ToolOutput, ToolRegistry,
 };
 use haft_engine::{Engine, EngineParts, EventSink, Session, SessionChoice};
@@ -44,6 +44,13 @@ impl Clock for TestClock {
     }
 }
 
+impl TestClock {
+    /// Lets that many seconds pass.
+    pub fn pass(&self, seconds: u64) {
+        self.0.fetch_add(seconds * 1_000, Ordering::Relaxed);
+    }
+}
+
 /// Ids in order.
 #[derive(Default)]
 pub struct TestIds(AtomicU64);
@@ -57,7 +64,33 @@ impl Ids for TestIds {
 /// What the test tools did, in order.
 pub type Log = Arc<Mutex<Vec<String>>>;
 
+/// Named numbers that the tools `look` and `put` read and write, and those that are broken.
+#[derive(Default)]
+pub struct Cells {
+    pub values: Mutex<BTreeMap<String, u64>>,
+    pub broken: Mutex<BTreeSet<String>>,
+    pub pair: Pair,
+    /// Calls of the tools that stay, as they come (true) and go.
+    pub visits: Mutex<Vec<(CallId, bool)>>,
+}
+
+/// A barrier for two.
+pub struct Pair(tokio::sync::Barrier);
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self(tokio::sync::Barrier::new(2))
+    }
+}
+
 enum Kind {
+    /// Ends only when two of its calls are under way at once.
+    Pair,
+    /// Reads or writes a cell for a while, and tells when it comes and goes.
+    Stays,
+    Look,
+    Put,
+    AsksEveryTime,
     Echo,
     Yielding,
     Long,
@@ -74,6 +107,22 @@ struct TestTool {
     declaration: ToolDeclaration,
     kind: Kind,
     log: Log,
+    cells: Arc<Cells>,
+}
+
+impl TestTool {
+    fn cell(&self, call: &StartedCall) -> Result<ToolOutput, ToolError> {
+        let name = call.arguments().text("text").unwrap_or("");
+        let mut values = self.cells.values.lock().unwrap();
+        let new = call.arguments().get("size").and_then(Value::as_u64);
+        if let (Kind::Put, Some(new)) = (&self.kind, new) {
+            values.insert(name.to_owned(), new);
+        }
+        if self.cells.broken.lock().unwrap().contains(name) {
+            return Err(ToolError::failed("The cell is broken."));
+        }
+        Ok(ToolOutput::of_value(json!(values.get(name))))
+    }
 }
 
 impl Tool for TestTool {
@@ -82,7 +131,22 @@ impl Tool for TestTool {
     }
 
     fn ask(&self, _: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(Ask::default())
+        let every_time = matches!(self.kind, Kind::AsksEveryTime);
+        Ok(Ask { every_time, ..Ask::default() })
+    }
+
+    fn touches(&self, arguments: &PreparedArguments) -> Touches {
+        let cell = || vec![format!("cell:{}", arguments.text("text").unwrap_or(""))];
+        match self.kind {
+            Kind::Look => Touches::Resources { reads: cell(), writes: vec![] },
+            Kind::Put => Touches::Resources { reads: vec![], writes: cell() },
+            Kind::Pair | Kind::Stays => match self.declaration.facts.effect.writes() {
+                true => Touches::Resources { reads: vec![], writes: cell() },
+                false => Touches::Resources { reads: cell(), writes: vec![] },
+            },
+            Kind::Yielding => Touches::Nothing,
+            _ => Touches::Everything,
+        }
     }
 
     fn call<'a>(
@@ -106,7 +170,25 @@ impl Tool for TestTool {
             };
             let artifacts = || context.services().get::<dyn Artifacts>().unwrap().clone();
             match self.kind {
-                Kind::Echo => Ok(ToolOutput::of_value(call.arguments().value().clone())),
+                Kind::Look | Kind::Put => self.cell(call),
+                Kind::Pair => {
+                    self.cells.pair.0.wait().await;
+                    Ok("met".into())
+                }
+                Kind::Stays => {
+                    let visit =
+                        |comes| self.cells.visits.lock().unwrap().push((call.call_id().clone(), comes));
+                    visit(true);
+                    let rounds = call.arguments().get("size").and_then(Value::as_u64).unwrap_or(3);
+                    for _ in 0..rounds {
+                        tokio::task::yield_now().await;
+                    }
+                    visit(false);
+                    Ok("stayed".into())
+                }
+                Kind::Echo | Kind::AsksEveryTime => {
+                    Ok(ToolOutput::of_value(call.arguments().value().clone()))
+                }
                 Kind::Yielding => {
                     for _ in 0..3 {
                         tokio::task::yield_now().await;
@@ -153,6 +235,8 @@ pub struct World {
     pub engine: Engine,
     pub store: Arc<dyn Store>,
     pub log: Log,
+    pub cells: Arc<Cells>,
+    pub clock: Arc<TestClock>,
     pub events: Arc<Events>,
     pub profile: Profile,
 }
@@ -174,10 +258,21 @@ impl World {
 
     pub fn over(store: Arc<dyn Store>) -> Self {
         let log = Log::default();
+        let (cells, clock) = (Arc::new(Cells::default()), Arc::new(TestClock::default()));
         let mut registry = ToolRegistry::default();
         let mut allow = Vec::new();
-        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 15] = [
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 25] = [
             ("echo", Kind::Echo, |_| {}),
+            ("pair", Kind::Pair, |_| {}),
+            ("pair_writes", Kind::Pair, |facts| facts.effect = Effect::Write),
+            ("stays", Kind::Stays, |_| {}),
+            ("stays_writes", Kind::Stays, |facts| facts.effect = Effect::Write),
+            ("stays_last", Kind::Stays, |facts| facts.placement = Placement::DeferLast),
+            ("look", Kind::Look, |_| {}),
+            ("put", Kind::Put, |facts| facts.effect = Effect::Write),
+            ("look_asks", Kind::Look, |facts| facts.permission = Permission::Ask),
+            ("every_time", Kind::AsksEveryTime, |_| {}),
+            ("steers", Kind::Echo, |facts| facts.effect = Effect::Control),
             ("yielding", Kind::Yielding, |_| {}),
             ("asks", Kind::Echo, |facts| facts.permission = Permission::Ask),
             ("writes", Kind::Endless, |facts| facts.effect = Effect::Write),
@@ -206,7 +301,9 @@ impl World {
                 ToolDeclaration::new(id.clone(), format!("Test tool {name}."), schema, Effect::Read)
                     .unwrap()
                     .with_facts(facts);
-            registry.register(Arc::new(TestTool { declaration, kind, log: log.clone() })).unwrap();
+            registry
+                .register(Arc::new(TestTool { declaration, kind, log: log.clone(), cells: cells.clone() }))
+                .unwrap();
             allow.push(id);
         }
         let mut profile = Profile::new("test");
@@ -214,13 +311,13 @@ impl World {
         profile.prompt = "You test.".into();
         let engine = Engine::new(EngineParts {
             store: store.clone(),
-            clock: Arc::new(TestClock::default()),
+            clock: clock.clone(),
             ids: Arc::new(TestIds::default()),
             registry: Arc::new(registry),
             services: Services::default(),
             owner: "test".into(),
         });
-        Self { engine, store, log, events: Arc::new(Events::default()), profile }
+        Self { engine, store, log, cells, clock, events: Arc::new(Events::default()), profile }
     }
 
     pub async fn session(&self) -> Session {

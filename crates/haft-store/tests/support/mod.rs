@@ -188,6 +188,8 @@ impl<'a> RunWriter<'a> {
             artifacts,
             files: vec![FileChange { root: "host".into(), path: "a/ü.txt".into(), before, after: None }],
             blobs: image.into_iter().collect(),
+            reused_from: None,
+            skipped: false,
             spilled_to: None,
         });
         batch.record(self.now(), &completed).unwrap();
@@ -210,6 +212,8 @@ impl<'a> RunWriter<'a> {
             result_file,
             duration_ms: 0,
             files: Vec::new(),
+            reused_from: None,
+            skipped: false,
         });
         batch.record(self.now(), &failed).unwrap();
         batch

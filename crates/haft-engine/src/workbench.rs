@@ -1,0 +1,110 @@
+//! Where a started call runs and a question waits: under deadline and stop, apart from the journal, so that several can be
+//! under way at once. It writes nothing: what comes of a call is its run's to tell.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use haft_core::consent::Closing;
+use haft_core::{CompiledTools, ErrorCode, Question, RunId, Services, StartedCall, ToolError, ToolOutput};
+
+use crate::context::{CallContext, Stopper};
+use crate::run::EventSink;
+use crate::session::SessionInner;
+
+/// How long a stopped tool may take to end by itself before it is dropped.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// What the calls of one run share.
+pub(crate) struct Workbench {
+    pub(crate) session: Arc<SessionInner>,
+    pub(crate) run: RunId,
+    pub(crate) tools: CompiledTools,
+    pub(crate) services: Services,
+    pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) stopper: Arc<Stopper>,
+    pub(crate) call_timeout_ms: Option<u64>,
+}
+
+impl Workbench {
+    /// Runs the tool; a panic is a failure like any other (EXE-07, EXE-09). Gives how it ended and how many milliseconds it took.
+    pub(crate) async fn run(&self, started: &StartedCall) -> (Result<ToolOutput, ToolError>, u64) {
+        let clock = self.session.clock();
+        let begin = clock.now();
+        let cancel = self.stopper.begin_call();
+        let context = CallContext {
+            session: &self.session,
+            run: &self.run,
+            call: started.call_id(),
+            tools: &self.tools,
+            services: &self.services,
+            events: &self.events,
+            cancel: &cancel,
+            deadline: self.call_timeout_ms.map(|limit| begin.plus(limit)),
+        };
+        let work = AssertUnwindSafe(started.run(&context)).catch_unwind();
+        tokio::pin!(work);
+        let late = async {
+            match self.call_timeout_ms {
+                Some(limit) => tokio::time::sleep(Duration::from_millis(limit)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = &mut work => ended,
+            () = cancel.0.cancelled() => match tokio::time::timeout(STOP_GRACE, &mut work).await {
+                Ok(ended) => ended,
+                Err(_) => Ok(Err(stopped_in_the_middle(started))),
+            },
+            () = late => Ok(Err(timed_out(started, self.call_timeout_ms.unwrap_or_default()))),
+        };
+        self.stopper.end_call();
+        let ended = ended.unwrap_or_else(|panic| Err(panicked(started, panic.as_ref())));
+        (ended, clock.now().since(begin))
+    }
+
+    /// Puts the question and waits for its end, holding nothing.
+    pub(crate) async fn ask(&self, question: &Question) -> Closing {
+        let cancel = self.stopper.begin_call();
+        let service = self.session.engine.consent();
+        let closing = service.ask(question, &cancel, self.session.clock()).await;
+        self.stopper.end_call();
+        closing
+    }
+}
+
+fn stopped_in_the_middle(started: &StartedCall) -> ToolError {
+    let part = part_of_its_work(started);
+    ToolError::new(
+        ErrorCode::CALL_CANCELLED,
+        format!("`{}` was stopped before it ended{part}.", started.alias()),
+    )
+}
+
+fn timed_out(started: &StartedCall, limit_ms: u64) -> ToolError {
+    let part = part_of_its_work(started);
+    let seconds = limit_ms as f64 / 1_000.0;
+    let text = format!("`{}` took longer than {seconds} seconds and was stopped{part}.", started.alias());
+    ToolError::new(ErrorCode::TIMED_OUT, text)
+}
+
+fn part_of_its_work(started: &StartedCall) -> &'static str {
+    let writes = started.tool().declaration().facts.effect.writes();
+    if writes { "; it may have done part of its work, so look before you try again" } else { "" }
+}
+
+fn panicked(started: &StartedCall, panic: &(dyn std::any::Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    let part = part_of_its_work(started);
+    ToolError::failed(format!(
+        "`{}` crashed{part}. The fault is in the tool, not in the call.",
+        started.alias()
+    ))
+    .with_detail(text)
+}
