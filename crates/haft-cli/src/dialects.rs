@@ -185,6 +185,7 @@ pub(crate) fn tool_prompt(
         .collect();
     let mode = match mode {
         ExecutionMode::Serial => artifact_xml::ExecutionMode::Serial,
+        ExecutionMode::Parallel => artifact_xml::ExecutionMode::Parallel,
     };
     match text_dialect(dialect)? {
         Dialect::Auto => Err(Failure::usage("`auto` only reads; it has no prompt of its own")

@@ -109,6 +109,7 @@ async fn dry(
         choice: if no_tools { ToolChoice::None } else { ToolChoice::Auto },
         serial: match chosen.profile.execution {
             ExecutionMode::Serial => true,
+            ExecutionMode::Parallel => false,
         },
         max_tokens: chosen.profile.max_tokens,
         temperature: chosen.profile.temperature,

@@ -9,6 +9,7 @@ use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 use haft_core::{ToolId, ToolRegistry};
 
+use super::running::{self, Running};
 use super::sources::ProfileSource;
 use crate::document::reader::{self, Problems, TableReader};
 use crate::document::{Entry, FileError, Position, Value, yaml};
@@ -43,6 +44,7 @@ pub(super) struct Layer {
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
     pub(super) rules: Vec<Rule>,
+    pub(super) running: Running,
     pub(super) prompt: String,
 }
 
@@ -63,6 +65,7 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         temperature: root.number("temperature", 0.0, 10.0),
         unknown_alias: breach(&root, "unknown_alias"),
         malformed_arguments: breach(&root, "malformed_arguments"),
+        running: running::read(&root),
         prompt: prompt.trim().to_owned(),
         ..Layer::default()
     };
@@ -107,10 +110,6 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
     if let Some(policy) = root.table("policy") {
         layer.rules = rules::read(&policy, &source.place);
         policy.finish();
-    }
-    if let Some(execution) = root.table("execution") {
-        read_execution(&execution);
-        execution.finish();
     }
     root.finish();
     problems.into_result(&source.place)?;
@@ -185,17 +184,6 @@ fn permission(word: &str) -> Option<Permission> {
         "deny" => Some(Permission::Deny),
         _ => None,
     }
-}
-
-fn read_execution(execution: &TableReader<'_>) {
-    if execution.word("mode", &["serial", "parallel"]) == Some(1)
-        && let Some(entry) = execution.entry("mode")
-    {
-        let hint = Some("use `serial`, or leave the key out".to_owned());
-        execution.problems().add(entry.node.at, "`execution.mode: parallel` is not built yet", hint);
-    }
-    // Read and checked, so that a profile written for parallel calls stays valid; serial calls need no workers.
-    execution.whole("max_workers", 1, 6);
 }
 
 fn run_kind(run: &TableReader<'_>) -> Option<RunKind> {

@@ -5,7 +5,7 @@
 
 use haft_core::budget::Budgets;
 use haft_core::policy::Policy;
-use haft_core::profile::{BreachPolicy, ConsentTimes, ExecutionMode, RunKind, ToolSelection};
+use haft_core::profile::{BreachPolicy, ConsentTimes, RunKind, ToolSelection};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillPolicy;
 use haft_core::{Profile, ToolRegistry};
@@ -74,6 +74,7 @@ impl Layer {
             temperature: self.temperature.or(below.temperature),
             // The rules of the file itself are heard first.
             rules: [self.rules, below.rules].concat(),
+            running: self.running.over(below.running),
             prompt: if self.prompt.is_empty() { below.prompt } else { self.prompt },
         }
     }
@@ -104,7 +105,9 @@ impl Layer {
                 rounds: self.rounds.unwrap_or(budgets.rounds),
                 calls_of: self.calls_of.into_iter().collect(),
             },
-            execution: ExecutionMode::Serial,
+            execution: self.running.mode(),
+            max_workers: self.running.max_workers(),
+            reuse: self.running.reuse(),
             renderer: self.renderer.unwrap_or(Renderer::Markdown),
             spill: SpillPolicy {
                 threshold: self.spill_threshold.unwrap_or(spill.threshold),

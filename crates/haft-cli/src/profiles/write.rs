@@ -7,6 +7,7 @@ use haft_core::profile::BreachPolicy;
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 
+use super::running;
 use crate::rules;
 
 /// The resolved profile as a file that, read again, gives the same profile.
@@ -54,7 +55,7 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
     writeln!(out, "spill:\n  threshold: {}\n  preview: {}\n  sink: {sink}", spill.threshold, spill.preview)?;
     let consent = profile.consent;
     writeln!(out, "consent:\n  timeout_s: {}\n  grace_s: {}", consent.timeout_s, consent.grace_s)?;
-    writeln!(out, "execution:\n  mode: serial")?;
+    running::write(out, profile)?;
     writeln!(out, "unknown_alias: {}", breach(profile.unknown_alias))?;
     writeln!(out, "malformed_arguments: {}", breach(profile.malformed_arguments))?;
     writeln!(out, "read_artifact_max_chars: {}", profile.read_artifact_chars)?;

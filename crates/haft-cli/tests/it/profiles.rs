@@ -109,6 +109,12 @@ fn presets_carry_what_the_ledger_lists() {
       grace_s: 30
     execution:
       mode: serial
+    dedupe:
+      batch: true
+      history: true
+    cache:
+      enabled: true
+      ttl_s: 300
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -326,7 +332,7 @@ fn everything_wrong_in_a_profile_is_told_with_its_line() {
     home.write(
         "home/profiles/bad.md",
         "---\nname: bad\ndescripton: typo\ntools:\n  allow:\n    - calculater\n    - file_read\n  permision: {}\n  permission: {calculator: maybe}\n\
-         execution:\n  mode: parallel\nunknown_alias: sometimes\nbudget: {rounds: 0}\nresult: {renderer: html}\n---\nPrompt\n",
+         execution:\n  mode: sideways\nunknown_alias: sometimes\nbudget: {rounds: 0}\nresult: {renderer: html}\n---\nPrompt\n",
     );
     haft_snapshot!(home, home.haft(&["profile", "check", "bad"]), @r#"
     exit: 2
@@ -336,7 +342,7 @@ fn everything_wrong_in_a_profile_is_told_with_its_line() {
     [FOLDER]/home/profiles/bad.md:6:7: there is no tool `calculater`; did you mean `calculator`?
     [FOLDER]/home/profiles/bad.md:8:3: unknown key `permision` in `tools`; did you mean `permission`?
     [FOLDER]/home/profiles/bad.md:9:28: this is no permission for `calculator`; it takes `allow` (or `auto`), `ask` (or `confirm`) and `deny`
-    [FOLDER]/home/profiles/bad.md:11:9: `execution.mode: parallel` is not built yet; use `serial`, or leave the key out
+    [FOLDER]/home/profiles/bad.md:11:9: `sideways` is no value of `execution.mode`; it takes `serial`, `parallel`
     [FOLDER]/home/profiles/bad.md:12:16: `sometimes` is no value of `unknown_alias`; it takes `tool_error`, `fail_fast`
     [FOLDER]/home/profiles/bad.md:13:18: `budget.rounds` must be a whole number from 1, not 0
     [FOLDER]/home/profiles/bad.md:14:20: `html` is no value of `result.renderer`; it takes `xml`, `json`, `markdown`, `plain`
@@ -349,7 +355,7 @@ fn everything_wrong_in_a_profile_is_told_with_its_line() {
     [FOLDER]/home/profiles/bad.md:6:7: there is no tool `calculater`; did you mean `calculator`?
     [FOLDER]/home/profiles/bad.md:8:3: unknown key `permision` in `tools`; did you mean `permission`?
     [FOLDER]/home/profiles/bad.md:9:28: this is no permission for `calculator`; it takes `allow` (or `auto`), `ask` (or `confirm`) and `deny`
-    [FOLDER]/home/profiles/bad.md:11:9: `execution.mode: parallel` is not built yet; use `serial`, or leave the key out
+    [FOLDER]/home/profiles/bad.md:11:9: `sideways` is no value of `execution.mode`; it takes `serial`, `parallel`
     [FOLDER]/home/profiles/bad.md:12:16: `sometimes` is no value of `unknown_alias`; it takes `tool_error`, `fail_fast`
     [FOLDER]/home/profiles/bad.md:13:18: `budget.rounds` must be a whole number from 1, not 0
     [FOLDER]/home/profiles/bad.md:14:20: `html` is no value of `result.renderer`; it takes `xml`, `json`, `markdown`, `plain`
@@ -400,4 +406,58 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
 
       `haft profile list` shows all profiles.
     "#);
+}
+
+// CONFLICT-01, CONFLICT-16, CFG-03
+#[test]
+fn a_profile_says_how_calls_run_and_what_is_reused() {
+    let home = Home::new();
+    home.write(
+        "home/profiles/fast.md",
+        "---\nextends: nanoclaw\nexecution: {mode: parallel, max_workers: 6}\ndedupe: {history: false, failures: true}\ncache: {ttl_s: 60}\n---\n",
+    );
+    let shown = |name: &str| home.haft(&["profile", "show", name]).stdout;
+    let part = |shown: &str| {
+        let from = shown.find("execution:").unwrap_or_default();
+        let to = shown.find("unknown_alias:").unwrap_or_default();
+        shown[from..to].to_owned()
+    };
+    let nanoclaw = "execution:\n  mode: serial\ndedupe:\n  batch: true\n  history: true\ncache:\n  enabled: true\n  ttl_s: 300\n";
+    assert_eq!(part(&shown("nanoclaw")), nanoclaw);
+    let fast = shown("fast");
+    let own = "execution:\n  mode: parallel\n  max_workers: 6\ndedupe:\n  batch: true\n  failures: true\ncache:\n  enabled: true\n  ttl_s: 60\n";
+    assert_eq!(part(&fast), own);
+    // What is shown is a profile that says the same.
+    home.write("home/profiles/again.md", &fast);
+    assert_eq!(part(&shown("again")), own);
+    assert_eq!(part(&shown("default")), "execution:\n  mode: serial\n");
+    home.write(
+        "home/profiles/wrong.md",
+        "---\nexecution: {max_workers: 7}\ndedupe: {batch: yes please}\ncache: {ttl: 3}\n---\n",
+    );
+    haft_snapshot!(home, home.haft(&["profile", "check", "wrong"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: [FOLDER]/home/profiles/wrong.md:2:26: `execution.max_workers` must be a whole number from 1 to 6, not 7
+    [FOLDER]/home/profiles/wrong.md:3:17: `dedupe.batch` must be true or false, not text
+    [FOLDER]/home/profiles/wrong.md:4:9: unknown key `ttl` in `cache`; did you mean `ttl_s`?
+    ");
+}
+
+// CCH-03, CCH-04, RES-04
+#[test]
+fn nanoclaw_answers_the_same_call_from_what_it_knows() {
+    let home = Home::new();
+    let skipped = |flags: &[&str]| -> bool {
+        let ran = home.haft(&[&["call", "calculator", "expression=6*7", "--json"], flags].concat());
+        let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(value["content"], "42");
+        value["skipped"].as_bool().unwrap()
+    };
+    assert!(!skipped(&["--profile", "nanoclaw"]));
+    assert!(skipped(&["--session", "last"]));
+    assert!(!skipped(&["--profile", "nanoclaw"]), "another session");
+    assert!(!skipped(&["--session", "last", "--profile", "default"]), "another profile");
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
 }

@@ -1,0 +1,108 @@
+//! How the calls of a profile run: `execution`, `dedupe` and `cache` of its file (CONFLICT-01, CONFLICT-16, CFG-03).
+
+use std::fmt::Write;
+
+use haft_core::Profile;
+use haft_core::profile::{ExecutionMode, Reuse};
+
+use crate::document::reader::TableReader;
+
+/// What one file says of it; what it leaves out is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Running {
+    mode: Option<ExecutionMode>,
+    max_workers: Option<u32>,
+    batch: Option<bool>,
+    history: Option<bool>,
+    include_side_effects: Option<bool>,
+    failures: Option<bool>,
+    cache: Option<bool>,
+    cache_ttl_s: Option<u64>,
+}
+
+/// Reads the three tables of a profile.
+pub(super) fn read(root: &TableReader<'_>) -> Running {
+    let mut running = Running::default();
+    if let Some(execution) = root.table("execution") {
+        let modes = [ExecutionMode::Serial, ExecutionMode::Parallel];
+        running.mode = execution.word("mode", &["serial", "parallel"]).and_then(|at| modes.get(at).copied());
+        let workers = execution.whole("max_workers", 1, u64::from(Profile::MOST_WORKERS));
+        running.max_workers = workers.and_then(|number| u32::try_from(number).ok());
+        execution.finish();
+    }
+    if let Some(dedupe) = root.table("dedupe") {
+        running.batch = dedupe.boolean("batch");
+        running.history = dedupe.boolean("history");
+        running.include_side_effects = dedupe.boolean("include_side_effects");
+        running.failures = dedupe.boolean("failures");
+        dedupe.finish();
+    }
+    if let Some(cache) = root.table("cache") {
+        running.cache = cache.boolean("enabled");
+        running.cache_ttl_s = cache.whole("ttl_s", 1, 366 * 24 * 3600);
+        cache.finish();
+    }
+    running
+}
+
+impl Running {
+    /// What this file says, and where it says nothing, what the one below does.
+    pub(super) fn over(self, below: Self) -> Self {
+        Self {
+            mode: self.mode.or(below.mode),
+            max_workers: self.max_workers.or(below.max_workers),
+            batch: self.batch.or(below.batch),
+            history: self.history.or(below.history),
+            include_side_effects: self.include_side_effects.or(below.include_side_effects),
+            failures: self.failures.or(below.failures),
+            cache: self.cache.or(below.cache),
+            cache_ttl_s: self.cache_ttl_s.or(below.cache_ttl_s),
+        }
+    }
+
+    pub(super) fn mode(&self) -> ExecutionMode {
+        self.mode.unwrap_or(ExecutionMode::Serial)
+    }
+
+    pub(super) fn max_workers(&self) -> u32 {
+        self.max_workers.unwrap_or(Profile::DEFAULT_WORKERS)
+    }
+
+    pub(super) fn reuse(&self) -> Reuse {
+        let cached = self.cache.unwrap_or(false);
+        Reuse {
+            batch: self.batch.unwrap_or(false),
+            history: self.history.unwrap_or(false),
+            cache_ttl_s: cached.then(|| self.cache_ttl_s.unwrap_or(Reuse::CACHE_TTL_S)),
+            include_side_effects: self.include_side_effects.unwrap_or(false),
+            failures: self.failures.unwrap_or(false),
+        }
+    }
+}
+
+/// Writes the tables of a resolved profile; of reuse only what is on.
+pub(super) fn write(out: &mut String, profile: &Profile) -> std::fmt::Result {
+    match profile.execution {
+        ExecutionMode::Serial => writeln!(out, "execution:\n  mode: serial")?,
+        ExecutionMode::Parallel => {
+            writeln!(out, "execution:\n  mode: parallel\n  max_workers: {}", profile.max_workers)?;
+        }
+    }
+    let reuse = profile.reuse;
+    let switches = [
+        ("batch", reuse.batch),
+        ("history", reuse.history),
+        ("include_side_effects", reuse.include_side_effects),
+        ("failures", reuse.failures),
+    ];
+    if switches.iter().any(|(_, on)| *on) {
+        writeln!(out, "dedupe:")?;
+    }
+    for (name, _) in switches.iter().filter(|(_, on)| *on) {
+        writeln!(out, "  {name}: true")?;
+    }
+    match reuse.cache_ttl_s {
+        Some(seconds) => writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}"),
+        None => Ok(()),
+    }
+}
