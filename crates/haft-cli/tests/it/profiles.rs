@@ -167,7 +167,8 @@ fn presets_carry_what_the_ledger_lists() {
       timeout_s: 300
       grace_s: 30
     execution:
-      mode: serial
+      mode: parallel
+      max_workers: 4
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -430,7 +431,8 @@ fn a_profile_says_how_calls_run_and_what_is_reused() {
     // What is shown is a profile that says the same.
     home.write("home/profiles/again.md", &fast);
     assert_eq!(part(&shown("again")), own);
-    assert_eq!(part(&shown("default")), "execution:\n  mode: serial\n");
+    assert_eq!(part(&shown("default")), "execution:\n  mode: parallel\n  max_workers: 4\n");
+    assert_eq!(part(&shown("artifactflow")), "execution:\n  mode: serial\n");
     home.write(
         "home/profiles/wrong.md",
         "---\nexecution: {max_workers: 7}\ndedupe: {batch: yes please}\ncache: {ttl: 3}\n---\n",

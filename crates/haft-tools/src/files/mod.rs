@@ -148,17 +148,11 @@ fn reads(arguments: &PreparedArguments) -> Touches {
     }
 }
 
-/// What a call that changes one file touches: the file, and the folders whose content it changes.
+/// What a call that changes one file touches. Whoever reads a folder above it is met too: resources meet by their paths.
 fn writes(arguments: &PreparedArguments) -> Touches {
     match named(arguments) {
         Some((project, path)) => {
-            let mut writes = vec![format!("project:{project}/{path}")];
-            let mut folder = path.parent();
-            while let Some(here) = folder {
-                writes.push(format!("project:{project}/{here}"));
-                folder = here.parent();
-            }
-            Touches::Resources { reads: Vec::new(), writes }
+            Touches::Resources { reads: Vec::new(), writes: vec![format!("project:{project}/{path}")] }
         }
         None => Touches::Everything,
     }
