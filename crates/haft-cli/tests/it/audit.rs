@@ -70,6 +70,7 @@ fn runs_and_records_are_shown() {
 #[test]
 fn what_fits_verifies_and_what_was_touched_is_named() {
     let home = called();
+    home.leaves_damage();
     haft_snapshot!(home, home.haft(&["audit", "verify"]), @r#"
     exit: 0
     --- stdout

@@ -5,6 +5,7 @@ use crate::support::Home;
 #[test]
 fn a_file_that_is_no_database_is_named_and_left_alone() {
     let home = Home::new();
+    home.leaves_damage();
     home.write("home/haft.db", &"this is no database. ".repeat(400));
     haft_snapshot!(home, home.haft(&["call", "calculator", "expression=1"]), @r#"
     exit: 2
@@ -30,6 +31,7 @@ fn a_file_that_is_no_database_is_named_and_left_alone() {
 #[test]
 fn a_database_of_a_newer_haft_is_refused() {
     let home = Home::new();
+    home.leaves_damage();
     home.haft(&["call", "calculator", "expression=1"]);
     // SQLite's user_version stands at byte 60 of the file.
     let path = home.path("home/haft.db");
@@ -62,6 +64,7 @@ fn a_home_that_is_a_file_is_named() {
 #[test]
 fn the_doctor_says_what_works() {
     let home = Home::new();
+    home.leaves_damage();
     let run = home.haft(&["doctor"]);
     assert_eq!(run.exit, Some(0), "{run}");
     home.write("home/haft.db", &"no database ".repeat(1000));

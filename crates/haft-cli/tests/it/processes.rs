@@ -27,6 +27,7 @@ fn waiting(home: &Home) -> Child {
 #[test]
 fn a_session_in_use_says_by_whom() {
     let home = Home::new();
+    home.leaves_damage();
     let mut child = waiting(&home);
     let run = home.haft(&["call", "calculator", "expression=1", "--session", "last"]);
     assert_eq!(run.exit, Some(1), "{run}");

@@ -1,5 +1,6 @@
 //! A home, the binary, and snapshots of what it did.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,9 +8,20 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A home in a temporary folder.
+/// A home in a temporary folder. When it goes, whatever the test ran in it must verify.
 pub(crate) struct Home {
     folder: TempDir,
+    unverified: Cell<bool>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.unverified.get() || !self.path("home/haft.db").exists() {
+            return;
+        }
+        let verified = self.haft(&["audit", "verify"]);
+        assert_eq!(verified.exit, Some(0), "the runs of this test do not verify: {verified}");
+    }
 }
 
 /// What one start of the binary did.
@@ -21,7 +33,12 @@ pub(crate) struct Run {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), unverified: Cell::new(false) }
+    }
+
+    /// The test leaves something that does not fit, on purpose: damage, or a run that was killed.
+    pub(crate) fn leaves_damage(&self) {
+        self.unverified.set(true);
     }
 
     /// The folder of this test: the home is `home` in it, projects and scripts stand beside.

@@ -49,6 +49,7 @@ fn the_tools_of_the_profile_are_listed_in_its_order() {
 #[test]
 fn the_store_is_not_opened() {
     let home = Home::new();
+    home.leaves_damage();
     home.write("home/haft.db", "no database");
     assert_eq!(home.haft(&["tools"]).exit, Some(0));
 }
