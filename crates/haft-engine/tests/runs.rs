@@ -164,6 +164,7 @@ async fn a_long_success_becomes_an_artifact_and_a_preview() {
 #[tokio::test]
 async fn records_name_whole_artifacts_images_and_the_run_before() {
     let world = World::new();
+    world.store.put_blob(b"image").await.unwrap();
     let session = world.session().await;
     let one = session.calls(vec![call("image", json!({}))], world.options()).wait().await.unwrap().remove(0);
     let two = session.calls(vec![call("echo", json!({}))], world.options()).wait().await.unwrap().remove(0);
@@ -197,7 +198,8 @@ async fn a_tool_without_a_cap_is_never_spilled() {
 // RES-18, CONFLICT-08
 #[tokio::test]
 async fn a_spill_that_fails_falls_back_to_the_whole_result() {
-    let world = World::new();
+    // Its own artifact, that no record tells of, is what an audit would find.
+    let world = World::over(Arc::new(haft_store::MemoryStore::new()));
     let session = world.session().await;
     let first = session.calls(vec![call("echo", json!({}))], world.options()).wait().await.unwrap();
     // The id of the spill is taken, so it cannot be staged.

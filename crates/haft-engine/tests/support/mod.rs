@@ -28,6 +28,7 @@ use haft_core::{
 };
 use haft_engine::{Engine, EngineParts, EventSink, Session, SessionChoice};
 use haft_store::MemoryStore;
+use haft_store::verify::{Class, verify_store};
 
 mod failing;
 #[allow(unused_imports, reason = "each test file uses its own part")]
@@ -239,6 +240,19 @@ pub struct World {
     pub clock: Arc<TestClock>,
     pub events: Arc<Events>,
     pub profile: Profile,
+    /// The store, where the world is its only owner: whatever the test ran in it must verify.
+    memory: Option<Arc<MemoryStore>>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let Some(memory) = self.memory.take().filter(|_| !std::thread::panicking()) else { return };
+        let report = verify_store(memory.as_ref(), &[], Timestamp(u64::MAX)).unwrap();
+        let all = report.runs.iter().flat_map(|run| &run.findings).chain(&report.findings);
+        let damage: Vec<String> =
+            all.filter(|finding| matches!(finding.class(), Class::Damage)).map(ToString::to_string).collect();
+        assert!(damage.is_empty(), "the runs of this test do not verify: {damage:#?}");
+    }
 }
 
 /// Collected events.
@@ -253,7 +267,10 @@ impl EventSink for Events {
 
 impl World {
     pub fn new() -> Self {
-        Self::over(Arc::new(MemoryStore::new()))
+        let memory = Arc::new(MemoryStore::new());
+        let mut world = Self::over(memory.clone());
+        world.memory = Some(memory);
+        world
     }
 
     pub fn over(store: Arc<dyn Store>) -> Self {
@@ -317,7 +334,7 @@ impl World {
             services: Services::default(),
             owner: "test".into(),
         });
-        Self { engine, store, log, cells, clock, events: Arc::new(Events::default()), profile }
+        Self { engine, store, log, cells, clock, events: Arc::new(Events::default()), profile, memory: None }
     }
 
     pub async fn session(&self) -> Session {
