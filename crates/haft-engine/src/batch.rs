@@ -152,7 +152,7 @@ impl Driver {
         let mut committed = self.writer.commit().await?;
         let started = authorized.start(&mut committed)?;
         let (ended, duration_ms) = self.bench.run(&started).await;
-        let mut outcome = self.settle_started(&started, ended, duration_ms, trace)?;
+        let mut outcome = self.settle_started(started, ended, duration_ms, trace)?;
         outcome.decision = decision;
         outcome.granted_by = granted_by;
         Ok(outcome)

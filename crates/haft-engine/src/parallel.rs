@@ -261,7 +261,7 @@ impl Parallel<'_> {
             Some(running) => (running.trace, Some(running.decision), running.granted_by),
             None => (None, None, None),
         };
-        let mut outcome = self.driver.settle_started(&started, ended, duration_ms, trace)?;
+        let mut outcome = self.driver.settle_started(started, ended, duration_ms, trace)?;
         outcome.decision = decision;
         outcome.granted_by = granted_by;
         self.fill(slot, outcome);

@@ -24,7 +24,7 @@ impl Driver {
     /// The end of a call that ran.
     pub(crate) fn settle_started(
         &mut self,
-        started: &StartedCall,
+        started: StartedCall,
         ended: Result<ToolOutput, ToolError>,
         duration_ms: u64,
         trace: Option<Trace>,
@@ -33,7 +33,7 @@ impl Driver {
             Err(error) if error.class() == ErrorClass::SystemFailure => Some(error.clone()),
             _ => None,
         };
-        let (result, changes) = result_of(started, ended, duration_ms);
+        let (result, changes) = result_of(&started, ended, duration_ms);
         if !result.belongs_to(started.call_id(), started.tool_id()) {
             return Err(EngineError::Identity(started.call_id().clone()));
         }
@@ -52,12 +52,13 @@ impl Driver {
             let (code, message) = (error.code().to_string(), error.message().to_owned());
             return Err(EngineError::System { code, message });
         }
+        let (call, arguments) = started.into_parts();
         Ok(CallOutcome {
             run: self.writer.run.clone(),
             result: shown,
-            wire_id: started.wire_id().cloned(),
-            arguments: call.arguments.clone(),
-            repairs: started.repairs().to_vec(),
+            wire_id: call.wire_id,
+            arguments: arguments.into_value(),
+            repairs: call.repairs,
             decision: None,
             granted_by: None,
         })

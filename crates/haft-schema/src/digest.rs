@@ -56,7 +56,9 @@ impl Digest {
 
     /// The first `digits` hex digits (at most 64), for short ids such as RES-14's 12 digits.
     pub fn hex_prefix(&self, digits: usize) -> String {
-        self.hex().iter().take(digits).map(|byte| char::from(*byte)).collect()
+        let hex = self.hex();
+        let prefix = hex.get(..digits).unwrap_or(&hex);
+        std::str::from_utf8(prefix).unwrap_or_default().to_owned()
     }
 
     /// All 64 hex digits, as ASCII bytes.

@@ -130,6 +130,11 @@ impl PreparedArguments {
         &self.value
     }
 
+    /// The arguments, for keeping.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
     /// One argument.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.value.get(name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::prepared::PreparedArguments;
 use crate::call::ToolCall;
 use crate::error::ToolError;
-use crate::ids::{CallId, ToolId, WireId};
+use crate::ids::{CallId, ToolId};
 use crate::ports::{BoxFuture, ToolContext};
 use crate::result::ToolOutput;
 use crate::snapshot::BoundTool;
@@ -46,16 +46,6 @@ impl StartedCall {
         &self.call.alias
     }
 
-    /// The provider's id of the call.
-    pub fn wire_id(&self) -> Option<&WireId> {
-        self.call.wire_id.as_ref()
-    }
-
-    /// Repairs that reading the call needed.
-    pub fn repairs(&self) -> &[String] {
-        &self.call.repairs
-    }
-
     /// The prepared arguments.
     pub fn arguments(&self) -> &PreparedArguments {
         &self.arguments
@@ -64,6 +54,11 @@ impl StartedCall {
     /// The tool as the snapshot bound it.
     pub fn tool(&self) -> &BoundTool {
         &self.tool
+    }
+
+    /// What is left of the call when it is over: as the model wrote it, and its prepared arguments.
+    pub fn into_parts(self) -> (ToolCall, PreparedArguments) {
+        (self.call, self.arguments)
     }
 
     /// Runs the tool. The caller catches panics, watches the deadline and owns the outcome.
