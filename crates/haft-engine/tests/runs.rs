@@ -412,6 +412,11 @@ async fn a_surface_answers_and_a_session_yes_covers_the_next_call() {
     let kinds = world.kinds(&outcomes[0].run).await;
     assert_eq!(kinds.iter().filter(|kind| *kind == "consent_opened").count(), 1);
     assert!(service.open().is_empty());
+
+    // A surface that went away is asked no more, and its yes ended with the session.
+    service.detach("test");
+    let outcomes = batch(&world, vec![call("asks", json!({}))]).await;
+    assert_eq!(outcomes[0].result.error_code, Some(ErrorCode::TOOL_DENIED));
 }
 
 // EXE-03

@@ -15,6 +15,7 @@ mod mkdir;
 mod path;
 mod ports;
 mod read;
+pub(crate) mod swap;
 mod write;
 
 use std::sync::Arc;
@@ -30,8 +31,8 @@ use haft_schema::SchemaError;
 
 pub use ports::{BeforeImages, ProjectError, ProjectFolders};
 
-use folder::Seen;
 use path::ProjectPath;
+use swap::Seen;
 
 /// The family: read, write, edit, delete, list, exists, mkdir.
 ///

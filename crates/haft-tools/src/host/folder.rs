@@ -3,25 +3,20 @@
 //! Looking at a file resolves its links first and then walks the real path; changing a file walks the path as it was named.
 //! In both each folder on the way is opened without following, so that a link that is put there meanwhile leads nowhere.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 use haft_core::{Digest, ErrorCode, ToolError};
 
 use super::HostFiles;
 use super::path::HostPath;
+use crate::files::swap::{self, Seen};
 
 /// Largest file that is changed, in bytes: its before-image must be kept.
 const MAX_CHANGED: u64 = 64 << 20;
 
 const NOT_FOUND: ErrorCode = ErrorCode::new("host.not_found");
-
-/// A file as it was seen before a change.
-pub(super) struct Seen {
-    pub(super) bytes: Vec<u8>,
-    permissions: Permissions,
-}
 
 /// Says what went wrong at `path`, in words for the model.
 pub(super) fn fault(error: &io::Error, path: &HostPath) -> ToolError {
@@ -307,20 +302,8 @@ pub(super) fn replace(
     fresh: &str,
 ) -> Result<Digest, ToolError> {
     let (folder, name) = parent(host, path, true)?;
-    let temporary = format!(".haft-{fresh}.tmp");
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).follow(FollowSymlinks::No);
-    let file = folder.open_with(&temporary, &options).map_err(|error| fault(&error, path))?;
-    let written = fill(file, before, bytes)
-        .map_err(|error| fault(&error, path))
-        .and_then(|()| unchanged(host, &folder, name, path, before))
-        .and_then(|()| folder.rename(&temporary, &folder, name).map_err(|error| fault(&error, path)));
-    if let Err(error) = written {
-        // Best effort: the fault that counts is the first one.
-        folder.remove_file(&temporary).unwrap_or_default();
-        return Err(error);
-    }
-    Ok(Digest::of(bytes))
+    let check = || unchanged(host, &folder, name, path, before);
+    swap::put(&folder, name, before, bytes, fresh, check, |error| fault(error, path))
 }
 
 /// Fails if the file is no longer what was seen.
@@ -332,19 +315,11 @@ fn unchanged(
     before: Option<&Seen>,
 ) -> Result<(), ToolError> {
     let now = see(host, folder, name, path)?;
-    if now.as_ref().map(|seen| &seen.bytes) == before.map(|seen| &seen.bytes) {
+    if swap::is_same(now.as_ref(), before) {
         return Ok(());
     }
     Err(ToolError::new(
         ErrorCode::new("host.stale_file"),
         format!("`{path}` was changed by somebody else just now. Nothing was written; read it again first."),
     ))
-}
-
-fn fill(mut file: File, before: Option<&Seen>, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    if let Some(seen) = before {
-        file.set_permissions(seen.permissions.clone())?;
-    }
-    file.sync_all()
 }

@@ -11,11 +11,12 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::folder::{self, Seen};
+use super::folder;
 use super::path::HostPath;
 use super::{asked, blocking, counted, family, host};
 use crate::arguments::arguments;
 use crate::files::BeforeImages;
+use crate::files::swap::Seen;
 
 #[derive(Deserialize)]
 struct Arguments<'a> {
