@@ -191,5 +191,7 @@ pub(crate) fn tool_prompt(
         Dialect::Auto => Err(Failure::usage("`auto` only reads; it has no prompt of its own")
             .hint("Name `native` or a text dialect.")),
         Dialect::ArtifactXml => Ok(artifact_xml::instructions(&infos, mode, tags)),
+        read_only => Err(Failure::usage(format!("`{read_only}` is read, but has no prompt of its own"))
+            .hint("Name `native` or `artifact-xml`.")),
     }
 }

@@ -3,15 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A text dialect, as profiles and model entries name it (CONFLICT-02).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Dialect {
-    /// Whatever the text shows; a result without any attempt names no dialect.
-    #[default]
-    Auto,
-    /// ArtifactFlow's XML with every value in CDATA (DIA-01).
-    ArtifactXml,
-}
+use crate::forms::{Dialect, Form, dialects, forms};
 
 /// A name that belongs to no dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,17 +17,27 @@ pub struct UnknownDialect {
 
 impl Dialect {
     /// The stable name.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
-            Self::ArtifactXml => "artifact-xml",
+            other => other.form().name,
         }
     }
-}
 
-/// All dialects that can be named, `auto` first.
-pub const fn dialects() -> &'static [Dialect] {
-    &[Dialect::Auto, Dialect::ArtifactXml]
+    fn find(name: &str) -> Option<Self> {
+        if name == "auto" {
+            return Some(Self::Auto);
+        }
+        let named = |form: &&Form| form.name == name || form.aliases.contains(&name);
+        forms().iter().find(named).map(|form| form.dialect)
+    }
+
+    /// The dialect as data; for `auto` that of the first dialect, in which it writes.
+    pub fn form(self) -> &'static Form {
+        let forms = forms();
+        let index = (self as usize).saturating_sub(1);
+        forms.get(index).unwrap_or_else(|| &forms[0])
+    }
 }
 
 impl fmt::Display for Dialect {
@@ -48,7 +50,7 @@ impl FromStr for Dialect {
     type Err = UnknownDialect;
 
     fn from_str(name: &str) -> Result<Self, UnknownDialect> {
-        dialects().iter().copied().find(|dialect| dialect.name() == name).ok_or_else(|| UnknownDialect {
+        Self::find(name).ok_or_else(|| UnknownDialect {
             name: name.to_owned(),
             known: dialects().iter().map(|dialect| dialect.name()).collect::<Vec<_>>().join(", "),
         })

@@ -10,13 +10,15 @@
 pub mod artifact_xml;
 mod call_json;
 mod dialect;
+mod forms;
 mod marks;
 mod outcome;
 mod parser;
 mod scan;
 mod tools;
 
-pub use dialect::{Dialect, Tags, UnknownDialect, dialects};
+pub use dialect::{Tags, UnknownDialect};
+pub use forms::{Dialect, Engine, Form, ValueTyping, dialects, forms};
 pub use outcome::{Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, repairs};
 pub use parser::{MAX_ATTEMPTS, MAX_BYTES, Parser, ParserOptions, parse};
 pub use tools::{DeclaredTool, ToolSet};

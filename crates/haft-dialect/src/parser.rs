@@ -263,7 +263,8 @@ impl Collected {
         let reasoning = joined(&buffer, &self.reasoning);
         let dialect = match dialect {
             Dialect::Auto if self.order.is_empty() => "none",
-            Dialect::Auto | Dialect::ArtifactXml => Dialect::ArtifactXml.name(),
+            Dialect::Auto => Dialect::ArtifactXml.name(),
+            named => named.name(),
         };
         let text = match self.text.as_slice() {
             // Nothing but text: the buffer becomes the text.

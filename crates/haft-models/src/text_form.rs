@@ -27,8 +27,8 @@ pub(crate) struct TextForm {
 impl TextForm {
     /// The form of `model` in `dialect`, calls enclosed by `tag` instead of the usual one.
     pub(crate) fn new(model: &str, dialect: &str, tag: Option<&str>) -> Result<Self, BuildError> {
-        // `auto` reads whatever comes, but nobody can be told to write it.
-        let known = dialect.parse::<Dialect>().ok().filter(|dialect| *dialect != Dialect::Auto);
+        // The others are read, but nobody can be told to write them yet.
+        let known = dialect.parse::<Dialect>().ok().filter(|dialect| *dialect == Dialect::ArtifactXml);
         let Some(known) = known else {
             return Err(BuildError::Dialect { model: model.to_owned(), dialect: dialect.to_owned() });
         };
@@ -114,10 +114,8 @@ impl TextForm {
     fn results(&self, results: &[ResultMessage]) -> String {
         let written = results.iter().map(|result| {
             let name = if result.alias.is_empty() { NAMELESS } else { &result.alias };
-            match self.dialect {
-                // The content itself: success and error are part of the form.
-                Dialect::Auto | Dialect::ArtifactXml => write_result(name, !result.is_error, &result.content),
-            }
+            // The content itself: success and error are part of the form.
+            write_result(name, !result.is_error, &result.content)
         });
         written.collect::<Vec<_>>().join("\n")
     }
