@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) id: String,
+    pub(crate) dialect: Dialect,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) text: String,
     pub(crate) expect: Value,
@@ -40,8 +41,10 @@ fn case(line: &str) -> Case {
         .and_then(Value::as_str)
         .map_or_else(Tags::default, |tag| Tags { call: tag.to_owned() });
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let dialect = value.get("dialect").and_then(Value::as_str).unwrap_or("artifact-xml");
     Case {
         id: text("id"),
+        dialect: dialect.parse().unwrap_or_else(|error| panic!("{error}")),
         tools: declared,
         text: text("text"),
         expect: value.get("expect").unwrap_or(&default).clone(),
@@ -78,7 +81,7 @@ pub(crate) fn note_tools() -> Arc<ToolSet> {
 
 impl Case {
     pub(crate) fn parser(&self) -> Parser {
-        Parser::new(Dialect::ArtifactXml, self.tools.clone(), &self.options)
+        Parser::new(self.dialect, self.tools.clone(), &self.options)
     }
 
     /// Parses the text in the given pieces.
