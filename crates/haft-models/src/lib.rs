@@ -16,6 +16,7 @@ mod openai;
 mod scripted;
 mod text_dialect;
 mod text_form;
+mod wire;
 
 pub use build::{BuildError, connect};
 pub use demo::Demo;

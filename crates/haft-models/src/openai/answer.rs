@@ -8,26 +8,10 @@ use haft_schema::json;
 use serde_json::{Map, Value};
 
 use super::calls::{Calls, merge};
-use super::sse::Event;
+use crate::wire::{self, Broken, Event, metadata, reported, shortened};
 
 /// Names under which servers show reasoning; the first that a piece carries is shown.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
-
-/// Why an answer cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Broken {
-    /// It is no chat completion.
-    Nonsense(String),
-    /// Its JSON ends too early.
-    Cut,
-    /// The server reports an error inside its answer.
-    Reported {
-        /// An HTTP status, where one is given.
-        status: Option<u16>,
-        /// The server's words.
-        message: String,
-    },
-}
 
 /// An answer in the making.
 #[derive(Debug, Default)]
@@ -42,9 +26,8 @@ pub(super) struct Answer {
     done: bool,
 }
 
-impl Answer {
-    /// Takes one event.
-    pub(super) fn take_event(&mut self, event: &Event, sink: &mut dyn TurnSink) -> Result<(), Broken> {
+impl wire::Answer for Answer {
+    fn take_event(&mut self, event: &Event, sink: &mut dyn TurnSink) -> Result<(), Broken> {
         if event.data.trim() == "[DONE]" {
             self.done = true;
             return Ok(());
@@ -56,12 +39,26 @@ impl Answer {
         self.take_json(&event.data, sink)
     }
 
-    /// Takes a whole completion that came without a stream.
-    pub(super) fn take_completion(&mut self, body: &str, sink: &mut dyn TurnSink) -> Result<(), Broken> {
+    fn take_whole(&mut self, body: &str, sink: &mut dyn TurnSink) -> Result<(), Broken> {
         self.done = true;
         self.take_json(body, sink)
     }
 
+    /// `[DONE]`, or a reason why it stopped.
+    fn is_ended(&self) -> bool {
+        self.chunks > 0 && (self.done || self.finish_reason.is_some())
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn is_empty(&self) -> bool {
+        self.chunks == 0
+    }
+}
+
+impl Answer {
     fn take_json(&mut self, text: &str, sink: &mut dyn TurnSink) -> Result<(), Broken> {
         if text.trim().is_empty() {
             return Ok(());
@@ -156,21 +153,6 @@ impl Answer {
         merge(&mut self.extra, part);
     }
 
-    /// Whether the answer has its end: `[DONE]`, or a reason why it stopped.
-    pub(super) fn is_ended(&self) -> bool {
-        self.chunks > 0 && (self.done || self.finish_reason.is_some())
-    }
-
-    /// Whether the server said that nothing follows.
-    pub(super) fn is_done(&self) -> bool {
-        self.done
-    }
-
-    /// Whether anything at all came.
-    pub(super) fn is_empty(&self) -> bool {
-        self.chunks == 0
-    }
-
     /// The finished turn. `server` marks whose metadata it is.
     pub(super) fn finish(mut self, tools: &[ModelTool], server: &str) -> ModelTurn {
         let said = self.finish_reason.unwrap_or(FinishReason::Other);
@@ -188,7 +170,7 @@ impl Answer {
                 self.extra.shift_remove(field);
             }
         }
-        let provider_metadata = (!self.extra.is_empty()).then(|| super::metadata::wrap(server, self.extra));
+        let provider_metadata = (!self.extra.is_empty()).then(|| metadata::wrap(server, self.extra));
         ModelTurn {
             text: self.text,
             reasoning: self.reasoning,
@@ -235,47 +217,4 @@ fn usage_of(usage: &Value) -> Option<Usage> {
         input_tokens: count("prompt_tokens")?,
         output_tokens: count("completion_tokens").unwrap_or_default(),
     })
-}
-
-fn reported(error: &Value) -> Broken {
-    let number = |name: &str| error.get(name).and_then(Value::as_u64);
-    let status = number("status").or_else(|| number("code")).filter(|status| (400..600).contains(status));
-    let message = error_message(error).unwrap_or_else(|| shortened(&error.to_string(), 500));
-    Broken::Reported { status: status.and_then(|status| u16::try_from(status).ok()), message }
-}
-
-/// The words of an error object, or of a text in its place.
-pub(super) fn error_message(error: &Value) -> Option<String> {
-    match error {
-        Value::String(text) => Some(text.clone()),
-        other => ["message", "detail", "error"].into_iter().find_map(|name| match other.get(name)? {
-            Value::String(text) => Some(text.clone()),
-            inner @ Value::Object(_) => inner.get("message")?.as_str().map(str::to_owned),
-            _ => None,
-        }),
-    }
-}
-
-/// At most `most` characters of `text`, on one line.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let mut short = String::new();
-    let mut blank = false;
-    let mut count = 0;
-    for character in text.trim().chars() {
-        if character.is_whitespace() || character.is_control() {
-            blank = true;
-            continue;
-        }
-        if count + usize::from(blank) >= most {
-            short.push('…');
-            return short;
-        }
-        if std::mem::take(&mut blank) {
-            short.push(' ');
-            count += 1;
-        }
-        short.push(character);
-        count += 1;
-    }
-    short
 }

@@ -7,7 +7,7 @@ use haft_core::{ModelTool, RequestedCall, WireId};
 use haft_schema::json::{self, Problem, Syntax};
 use serde_json::{Map, Value};
 
-use super::metadata;
+use crate::wire::metadata;
 
 /// Longest part of unreadable arguments that is kept.
 const RAW_CHARS: usize = 4_000;

@@ -9,8 +9,8 @@ use haft_core::ports::ModelRequest;
 use haft_core::{CallId, ModelTool, RequestedCall, ToolChoice, WireId};
 use serde_json::{Map, Value, json};
 
-use super::metadata;
 use crate::entry::{ModelEntry, OPENAI_URL};
+use crate::wire::metadata;
 
 /// The body for `request` to the model of `entry`.
 pub(super) fn body(entry: &ModelEntry, server: &str, request: &ModelRequest) -> Value {

@@ -151,6 +151,22 @@ async fn too_many_requests_are_waited_out() {
     assert!(waited >= Duration::from_secs(1), "{waited:?}");
 }
 
+// EXE-06
+#[tokio::test]
+async fn a_date_after_which_to_ask_again_is_compared_with_that_of_the_answer() {
+    let date = |minutes| format!("Sun, 06 Nov 1994 08:{minutes}:00 GMT");
+    let busy = |until| {
+        let headers = format!("Date: {}\r\nRetry-After: {}\r\n", date(49), date(until));
+        Reply::status("503 Service Unavailable", &headers, "later")
+    };
+    // At once, although the date lies decades back for any clock.
+    let server = Server::start(vec![busy(49), good()]).await;
+    assert_eq!(ask(server.entry()).await.0.unwrap().text, "Hello");
+    // Ten minutes are not waited for.
+    let (message, _, asked) = failure(vec![busy(59)]).await;
+    assert_eq!((message.as_str(), asked), ("the model `m` refused the request (HTTP 503): later", 1));
+}
+
 #[tokio::test]
 async fn a_server_that_wants_an_hour_is_not_waited_for() {
     let busy = Reply::status("429 Too Many Requests", "Retry-After: 3600\r\n", "later");

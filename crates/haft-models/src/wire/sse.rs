@@ -5,16 +5,16 @@
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// The event's name; empty if it has none.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its data, lines joined by a line feed.
-    pub(super) data: String,
+    pub(crate) data: String,
 }
 
 /// The reader.
 #[derive(Debug, Default)]
-pub(super) struct SseReader {
+pub(crate) struct SseReader {
     line: Vec<u8>,
     after_carriage_return: bool,
     begun: bool,
@@ -24,7 +24,7 @@ pub(super) struct SseReader {
 
 impl SseReader {
     /// Takes the next bytes and gives the events that they complete.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         for &byte in bytes {
             let after_carriage_return = std::mem::replace(&mut self.after_carriage_return, byte == b'\r');
@@ -38,7 +38,7 @@ impl SseReader {
     }
 
     /// The event that the end of the stream completes: servers forget the last blank line.
-    pub(super) fn finish(&mut self) -> Option<Event> {
+    pub(crate) fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             let done = self.end_line();
             debug_assert!(done.is_none(), "a line with text ends no event");

@@ -6,20 +6,20 @@ use std::time::Duration;
 use haft_core::ports::ModelError;
 
 /// Tries of one request, the first one included.
-pub(super) const TRIES: u32 = 3;
+pub(crate) const TRIES: u32 = 3;
 /// A server that asks for more patience than this is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Why a try failed, and whether another may help.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) error: ModelError,
-    pub(super) again: Again,
+pub(crate) struct Failure {
+    pub(crate) error: ModelError,
+    pub(crate) again: Again,
 }
 
 /// Whether another try may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(crate) enum Again {
     No,
     Yes,
     /// The server says when.
@@ -28,19 +28,19 @@ pub(super) enum Again {
 
 impl Failure {
     /// A failure that stays one.
-    pub(super) fn last(error: ModelError) -> Self {
+    pub(crate) fn last(error: ModelError) -> Self {
         Self { error, again: Again::No }
     }
 
     /// A failure that may pass.
-    pub(super) fn passing(error: ModelError) -> Self {
+    pub(crate) fn passing(error: ModelError) -> Self {
         Self { error, again: Again::Yes }
     }
 }
 
 /// How long to wait after the `tries`th try, `first` after the first; none: it was the last one. `body` spreads the waits of
 /// different requests.
-pub(super) fn wait(tries: u32, again: Again, first: Duration, body: &[u8]) -> Option<Duration> {
+pub(crate) fn wait(tries: u32, again: Again, first: Duration, body: &[u8]) -> Option<Duration> {
     if tries >= TRIES {
         return None;
     }
@@ -58,7 +58,7 @@ pub(super) fn wait(tries: u32, again: Again, first: Duration, body: &[u8]) -> Op
 }
 
 /// Whether a status may pass by itself: time-outs, too many requests, faults of the server.
-pub(super) fn passes(status: u16) -> bool {
+pub(crate) fn passes(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }
 

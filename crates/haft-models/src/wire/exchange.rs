@@ -1,20 +1,23 @@
-//! One try of one request over HTTP: sends the body, reads the answer whatever its form, names what went wrong.
+//! One request over HTTP with its tries: sends the body, reads the answer whatever its form, names what went wrong.
 //!
-//! It decides nothing about trying again beyond saying whether that may help.
+//! What the answer says is the [`Answer`]'s to know.
 
 use std::error::Error;
 use std::time::Duration;
 
-use haft_core::ModelTool;
-use haft_core::ports::{ModelError, ModelTurn, TurnSink};
-use haft_schema::json;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use haft_core::ports::{Cancel, ModelError, TurnSink};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
-use super::answer::{Answer, Broken, error_message, shortened};
-use super::retry::{Again, Failure, passes};
-use super::sse::SseReader;
+use super::address::{address, client, headers};
+use super::retry::{Again, Failure, passes, wait};
+use super::retry_after::wish;
+use super::sse::{Event, SseReader};
+use super::words::{error_object, error_words, page, shortened};
+use super::{Answer, Broken, Wire};
+use crate::build::BuildError;
+use crate::entry::{ModelEntry, Secret};
 
 /// Most bytes of one answer.
 const ANSWER_BYTES: usize = 64 << 20;
@@ -25,18 +28,20 @@ const ERROR_CHARS: usize = 500;
 /// How long to wait for token counts once the answer itself has ended.
 const AFTER_END: Duration = Duration::from_secs(5);
 
-/// Where requests go.
+/// Where requests go, and how.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     /// The model's name, for messages.
-    pub(super) name: String,
+    name: String,
+    wire: &'static Wire,
     /// The address of the server, which also marks its metadata.
-    pub(super) server: String,
-    /// The address of chat completions.
-    pub(super) endpoint: Url,
-    pub(super) client: reqwest::Client,
-    pub(super) authorization: Option<HeaderValue>,
-    pub(super) idle_timeout: Duration,
+    pub(crate) server: String,
+    endpoint: Url,
+    client: reqwest::Client,
+    headers: HeaderMap,
+    key: Option<Secret>,
+    idle_timeout: Duration,
+    retry_wait: Duration,
 }
 
 /// The form of an answer, once its first byte has shown it.
@@ -47,21 +52,65 @@ enum Form {
 }
 
 impl Exchange {
-    /// One try.
-    pub(super) async fn once(
+    /// Prepares exchanges with the server of `entry` at `path` below its address. Nothing is sent.
+    ///
+    /// # Errors
+    /// The address, the key or the proxy cannot be used, or the machine has no certificates.
+    pub(crate) fn new(entry: &ModelEntry, wire: &'static Wire, path: &str) -> Result<Self, BuildError> {
+        let (server, endpoint) = address(entry, path)?;
+        let headers = headers(entry, wire)?;
+        let client = client(entry, endpoint.scheme() == "https")?;
+        Ok(Self {
+            name: entry.name.clone(),
+            wire,
+            server,
+            endpoint,
+            client,
+            headers,
+            key: entry.key.clone(),
+            idle_timeout: entry.idle_timeout,
+            retry_wait: entry.retry_wait,
+        })
+    }
+
+    /// Asks with `body` until an answer is whole or further tries make no sense.
+    pub(crate) async fn ask<A: Answer>(
         &self,
         body: &[u8],
-        tools: &[ModelTool],
         sink: &mut dyn TurnSink,
-    ) -> Result<ModelTurn, Failure> {
-        let mut request = self
+        cancel: &dyn Cancel,
+    ) -> Result<A, ModelError> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ModelError::Cancelled),
+            answer = self.tries(body, sink) => answer,
+        }
+    }
+
+    async fn tries<A: Answer>(&self, body: &[u8], sink: &mut dyn TurnSink) -> Result<A, ModelError> {
+        let mut tries = 1;
+        loop {
+            let failure = match self.once(body, sink).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            let Some(pause) = wait(tries, failure.again, self.retry_wait, body) else {
+                return Err(failure.error);
+            };
+            sink.restarted(&failure.error.to_string());
+            tokio::time::sleep(pause).await;
+            tries += 1;
+        }
+    }
+
+    /// One try.
+    async fn once<A: Answer>(&self, body: &[u8], sink: &mut dyn TurnSink) -> Result<A, Failure> {
+        let request = self
             .client
             .post(self.endpoint.clone())
             .header(CONTENT_TYPE, "application/json")
-            .header(reqwest::header::ACCEPT, "text/event-stream, application/json");
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization.clone());
-        }
+            .header(ACCEPT, "text/event-stream, application/json")
+            .headers(self.headers.clone());
         let sent = timeout(self.idle_timeout, request.body(body.to_vec()).send()).await;
         let response = match sent {
             Err(_) => return Err(Failure::last(self.silent())),
@@ -69,19 +118,14 @@ impl Exchange {
             Ok(Ok(response)) => response,
         };
         if response.status().is_success() {
-            self.read(response, tools, sink).await
+            self.read(response, sink).await
         } else {
             Err(self.refused(response).await)
         }
     }
 
-    async fn read(
-        &self,
-        mut response: Response,
-        tools: &[ModelTool],
-        sink: &mut dyn TurnSink,
-    ) -> Result<ModelTurn, Failure> {
-        let mut answer = Answer::default();
+    async fn read<A: Answer>(&self, mut response: Response, sink: &mut dyn TurnSink) -> Result<A, Failure> {
+        let mut answer = A::default();
         let mut form = Form::Unknown;
         // The whole answer where it is no stream; else its beginning, for messages.
         let mut kept: Vec<u8> = Vec::new();
@@ -129,13 +173,13 @@ impl Exchange {
             Form::Unknown | Form::Whole => self.take_whole(&mut answer, &kept, sink)?,
         }
         self.check(&answer, &kept)?;
-        Ok(answer.finish(tools, &self.server))
+        Ok(answer)
     }
 
     fn take(
         &self,
-        answer: &mut Answer,
-        events: &[super::sse::Event],
+        answer: &mut impl Answer,
+        events: &[Event],
         sink: &mut dyn TurnSink,
     ) -> Result<(), Failure> {
         for event in events {
@@ -147,21 +191,27 @@ impl Exchange {
         Ok(())
     }
 
-    fn take_whole(&self, answer: &mut Answer, kept: &[u8], sink: &mut dyn TurnSink) -> Result<(), Failure> {
+    fn take_whole(
+        &self,
+        answer: &mut impl Answer,
+        kept: &[u8],
+        sink: &mut dyn TurnSink,
+    ) -> Result<(), Failure> {
         let text = String::from_utf8_lossy(kept);
         if text.trim().is_empty() {
             return Ok(());
         }
         if let Some(page) = page(&text) {
             return Err(Failure::last(self.nonsense(&format!(
-                "{page} instead of an answer; the address of an OpenAI-compatible server usually ends with /v1"
+                "{page} instead of an answer; the address of {} usually ends with {}",
+                self.wire.server, self.wire.ending
             ))));
         }
-        answer.take_completion(&text, sink).map_err(|broken| self.broken(broken))
+        answer.take_whole(&text, sink).map_err(|broken| self.broken(broken))
     }
 
     /// Whether what came is an answer with an end.
-    fn check(&self, answer: &Answer, kept: &[u8]) -> Result<(), Failure> {
+    fn check(&self, answer: &impl Answer, kept: &[u8]) -> Result<(), Failure> {
         if answer.is_ended() {
             return Ok(());
         }
@@ -195,8 +245,7 @@ impl Exchange {
 
     async fn refused(&self, mut response: Response) -> Failure {
         let status = response.status().as_u16();
-        let after =
-            response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let headers = response.headers().clone();
         let mut body = Vec::new();
         while let Ok(Ok(Some(bytes))) = timeout(AFTER_END.min(self.idle_timeout), response.chunk()).await {
             body.extend_from_slice(&bytes);
@@ -205,22 +254,23 @@ impl Exchange {
             }
         }
         let text = self.hide_key(&String::from_utf8_lossy(&body));
-        let error = self.refusal(status, error_words(&text));
-        let again = match after {
+        let error = self.refusal(status, error_words(&text, ERROR_CHARS));
+        let again = match wish(&headers, error_object(&text).as_ref()) {
             _ if !passes(status) => Again::No,
-            Some(seconds) => Again::After(Duration::from_secs(seconds)),
+            Some(pause) => Again::After(pause),
             None => Again::Yes,
         };
         Failure { error, again }
     }
 
     fn refusal(&self, status: u16, mut body: String) -> ModelError {
+        let ending = format!("Check the model's name, and that `url` ends with {}", self.wire.ending);
         let hint = match status {
             300..=399 => Some("The server points elsewhere: mend `url`"),
             401 | 403 => Some("Check the key that `key_env` names"),
-            404 => Some("Check the model's name, and that `url` ends with /v1"),
+            404 => Some(ending.as_str()),
             413 => Some("The conversation is too long for this server"),
-            429 => Some("Wait, or choose another model"),
+            429 | 529 => Some("Wait, or choose another model"),
             _ => None,
         };
         if body.is_empty() {
@@ -260,9 +310,8 @@ impl Exchange {
 
     /// Servers repeat keys in their complaints.
     fn hide_key(&self, text: &str) -> String {
-        let key = self.authorization.as_ref().and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        match key {
-            Some(key) if !key.is_empty() => text.replace(key, "[key]"),
+        match &self.key {
+            Some(key) if !key.reveal().is_empty() => text.replace(key.reveal(), "[key]"),
             _ => text.to_owned(),
         }
     }
@@ -280,36 +329,6 @@ fn form_of(bytes: &[u8]) -> Form {
         Some(b'{' | b'[' | b'<') => Form::Whole,
         Some(_) => Form::Events(SseReader::default()),
     }
-}
-
-/// What an error's body says: the message in its JSON, the title of a page, or its beginning.
-fn error_words(text: &str) -> String {
-    if let Some(page) = page(text) {
-        return page;
-    }
-    let words = json::read(text, None).ok().and_then(|value| match value.get("error") {
-        Some(error) => error_message(error),
-        None => error_message(&value),
-    });
-    shortened(words.as_deref().unwrap_or(text), ERROR_CHARS)
-}
-
-/// Names an HTML page by its title; none if the text is no page.
-fn page(text: &str) -> Option<String> {
-    let lower = text.trim_start().get(..15).unwrap_or(text.trim_start()).to_ascii_lowercase();
-    if !["<!doctype html", "<html", "<head", "<body", "<?xml"].iter().any(|mark| lower.starts_with(mark)) {
-        return None;
-    }
-    let lower = text.to_ascii_lowercase();
-    let title = lower.find("<title>").and_then(|start| {
-        let start = start + "<title>".len();
-        let length = lower.get(start..)?.find("</title>")?;
-        text.get(start..start + length)
-    });
-    Some(match title.map(|title| shortened(title, 100)).filter(|title| !title.is_empty()) {
-        Some(title) => format!("a web page (“{title}”)"),
-        None => "a web page".to_owned(),
-    })
 }
 
 /// The innermost cause of a network error: the only part that tells something.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Wraps the unknown fields of a message of `server`.
-pub(super) fn wrap(server: &str, fields: Map<String, Value>) -> Value {
+pub(crate) fn wrap(server: &str, fields: Map<String, Value>) -> Value {
     Value::Object(Map::from_iter([
         ("server".to_owned(), server.into()),
         ("fields".to_owned(), Value::Object(fields)),
@@ -11,7 +11,7 @@ pub(super) fn wrap(server: &str, fields: Map<String, Value>) -> Value {
 }
 
 /// The fields again, if they are of `server`.
-pub(super) fn unwrap<'a>(server: &str, metadata: Option<&'a Value>) -> Option<&'a Map<String, Value>> {
+pub(crate) fn unwrap<'a>(server: &str, metadata: Option<&'a Value>) -> Option<&'a Map<String, Value>> {
     let metadata = metadata?;
     (metadata.get("server")?.as_str()? == server).then_some(())?;
     metadata.get("fields")?.as_object()
