@@ -156,10 +156,14 @@ impl ToolId {
         self.text.get(self.colon + 1..).unwrap_or("")
     }
 
+    /// Who contributes the tool, as text: `builtin`, `mcp/ID`, `ext/ID`.
+    pub fn source(&self) -> &str {
+        self.text.get(..self.colon).unwrap_or("")
+    }
+
     /// Who contributes the tool.
     pub fn provider(&self) -> Provider<'_> {
-        let provider = self.text.get(..self.colon).unwrap_or("");
-        match provider.split_once('/') {
+        match self.source().split_once('/') {
             Some(("mcp", id)) => Provider::Mcp(id),
             Some((_, id)) => Provider::Extension(id),
             None => Provider::Builtin,

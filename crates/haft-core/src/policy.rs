@@ -1,8 +1,9 @@
 //! What is decided of a prepared call, and by which rule. Pure: the same inputs give the same decision.
 //!
 //! The order (POL-03 to POL-07): denies first, whoever wrote them, and nothing overrules one; then allow or ask from the first
-//! that speaks: the user's [`Rule`]s, the profile's, the profile's permission for the tool, the tool's default (POL-10). A tool's own
-//! question may then add an ask, which only a grant removes. Nothing here asks anybody or reads a file.
+//! that speaks: the user's [`Rule`]s, the platform's, the plan's, the profile's, the profile's permission for the tool, the rules
+//! for the tool's source, the tool's default (POL-10). A tool's own question may then add an ask, which only a grant removes.
+//! Nothing here asks anybody or reads a file.
 //!
 //! Start reading at [`Rule`]; rules are read for each tool once, when a snapshot is compiled, and [`decide`] holds one call against
 //! them. [`check()`] and [`lint`] say what is wrong with rules before any call.
@@ -12,6 +13,7 @@ mod compiled;
 mod decision;
 mod glob;
 mod host;
+mod layers;
 mod named;
 mod rule;
 mod subtree;
@@ -28,11 +30,13 @@ use crate::path::PreparedArguments;
 use crate::scope::Scope;
 use crate::snapshot::BoundTool;
 
-pub use check::{RuleProblem, check, lint};
+pub use check::{RuleProblem, check, check_source, lint};
 pub(crate) use compiled::{ToolRules, hiding_rule};
 pub use decision::{Decision, Lost, Ruling, WhyLost};
 pub use glob::Glob;
-pub use rule::{EffectMatch, Layer, Place, Policy, Rule, ValueMatch, ValueTest};
+pub(crate) use layers::version_of;
+pub use layers::{Layer, POLICY_SCHEMA, Plan, Policy, Voice};
+pub use rule::{EffectMatch, Place, Rule, ValueMatch, ValueTest};
 
 /// What policy says of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -113,8 +117,9 @@ fn rule_of(
         .of_call(&facts)
         .map(|found| Ruling::Rule { rule: Arc::clone(&found.rule), layer: found.layer })
         .collect();
-    speaking.push(by_permission);
-    // Denies first; else the first that speaks, which the permission is at the latest.
+    let after = speaking.partition_point(|ruling| ruling.layer() <= rules.permission_by);
+    speaking.insert(after, by_permission);
+    // Denies first; else the first that speaks; the permission always does.
     let denying = speaking.iter().position(|ruling| ruling.outcome() == Outcome::Deny);
     let winner = speaking.remove(denying.unwrap_or(0));
     let mut lost: Vec<Lost> = speaking

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budgets;
 use crate::facts::Permission;
 use crate::ids::ToolId;
-use crate::policy::Policy;
+use crate::policy::{Plan, Policy};
 use crate::render::Renderer;
 use crate::spill::SpillPolicy;
 
@@ -132,7 +132,7 @@ pub struct Profile {
     pub run_kind: RunKind,
     /// Its tools.
     pub tools: ToolSelection,
-    /// The rules that hold for its calls: the user's and its own (POL-01).
+    /// The rules of all layers that hold for its calls (POL-01).
     #[serde(default, skip_serializing_if = "Policy::is_empty")]
     pub policy: Policy,
     /// Its budgets.
@@ -172,6 +172,19 @@ impl Profile {
     pub const DEFAULT_WORKERS: u32 = 4;
     /// Most calls at once in parallel mode, whatever the profile says.
     pub const MOST_WORKERS: u32 = 6;
+
+    /// The tools that may be visible: those of the plan, if it names any, else its own (POL-05).
+    pub fn allowed(&self) -> &[ToolId] {
+        let plan = self.policy.plan.as_ref().and_then(|plan| plan.allow.as_deref());
+        plan.unwrap_or(&self.tools.allow)
+    }
+
+    /// The same profile for one run of a plan.
+    #[must_use]
+    pub fn under(&self, plan: Plan) -> Self {
+        let policy = Policy { plan: Some(plan), ..self.policy.clone() };
+        Self { policy, ..self.clone() }
+    }
 
     /// A profile without tools and with the defaults of the ledger.
     pub fn new(name: impl Into<String>) -> Self {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use haft_schema::{Defaults, Schema, Validator};
+use haft_schema::{Defaults, Digest, Schema, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::descriptor::ToolDescriptor;
 use crate::facts::{InjectionSource, Permission};
 use crate::ids::{InvocationId, ToolId};
 use crate::nearest::nearest;
-use crate::policy::{Layer, Rule, ToolRules, hiding_rule};
+use crate::policy::{self, Layer, Rule, ToolRules, hiding_rule};
 use crate::ports::Tool;
 use crate::profile::{ExecutionMode, Profile};
 use crate::registry::ToolRegistry;
@@ -69,6 +69,7 @@ pub struct BoundTool {
     defaults: Defaults,
     validator: Validator,
     rules: ToolRules,
+    policy_version: Digest,
     tool: Arc<dyn Tool>,
 }
 
@@ -108,6 +109,11 @@ impl BoundTool {
         &self.rules
     }
 
+    /// The version of the policy by which its calls are decided; an answer holds for this one alone.
+    pub fn policy_version(&self) -> Digest {
+        self.policy_version
+    }
+
     /// The tool itself: reached through a started call alone, and read by policy for what a call means.
     pub(crate) fn tool(&self) -> &dyn Tool {
         self.tool.as_ref()
@@ -128,12 +134,18 @@ pub struct CompiledTools {
     by_alias: Arc<HashMap<String, usize>>,
     by_id: Arc<HashMap<ToolId, usize>>,
     hidden: Arc<HashMap<ToolId, Rule>>,
+    policy_version: Digest,
 }
 
 impl CompiledTools {
     /// What is stored.
     pub fn snapshot(&self) -> &InvocationToolSnapshot {
         &self.snapshot
+    }
+
+    /// The version of the policy: rules of all layers, tools, permissions. It changes with any of them.
+    pub fn policy_version(&self) -> Digest {
+        self.policy_version
     }
 
     /// All tools, in order.
@@ -243,13 +255,14 @@ pub fn compile(
 ) -> Result<CompiledTools, CompileError> {
     check_names(profile, registry)?;
     let denied: HashSet<&ToolId> = profile.tools.deny.iter().collect();
-    let mut tools: Vec<Arc<BoundTool>> = Vec::with_capacity(profile.tools.allow.len());
+    let policy_version = policy::version_of(profile, registry);
+    let mut tools: Vec<Arc<BoundTool>> = Vec::with_capacity(profile.allowed().len());
     let mut by_alias = HashMap::new();
     let mut by_id = HashMap::new();
     let mut hidden = HashMap::new();
-    for id in profile.tools.allow.iter().filter(|id| !denied.contains(id)) {
+    for id in profile.allowed().iter().filter(|id| !denied.contains(id)) {
         let Some(tool) = registry.get(id) else { continue };
-        let bound = bind(profile, tool)?;
+        let bound = bind(profile, tool, policy_version)?;
         let (declaration, alias) = (&bound.declaration, &bound.binding.alias);
         if let Some(rule) = hiding_rule(&profile.policy, &profile.name, declaration, alias) {
             hidden.insert(id.clone(), rule);
@@ -280,11 +293,14 @@ pub fn compile(
         by_alias: Arc::new(by_alias),
         by_id: Arc::new(by_id),
         hidden: Arc::new(hidden),
+        policy_version,
     })
 }
 
 fn check_names(profile: &Profile, registry: &ToolRegistry) -> Result<(), CompileError> {
-    let keys: [(&'static str, Vec<&ToolId>); 6] = [
+    let plan = profile.policy.plan.iter().flat_map(|plan| &plan.allow);
+    let keys: [(&'static str, Vec<&ToolId>); 7] = [
+        ("plan.allow", plan.flatten().collect()),
         ("tools.allow", profile.tools.allow.iter().collect()),
         ("tools.deny", profile.tools.deny.iter().collect()),
         ("tools.alias", profile.tools.alias.keys().collect()),
@@ -308,7 +324,7 @@ fn check_names(profile: &Profile, registry: &ToolRegistry) -> Result<(), Compile
     Ok(())
 }
 
-fn bind(profile: &Profile, tool: &Arc<dyn Tool>) -> Result<BoundTool, CompileError> {
+fn bind(profile: &Profile, tool: &Arc<dyn Tool>, policy_version: Digest) -> Result<BoundTool, CompileError> {
     let mut declaration = tool.declaration().clone();
     let id = declaration.id().clone();
     if let Some(description) = profile.tools.description.get(&id) {
@@ -334,7 +350,16 @@ fn bind(profile: &Profile, tool: &Arc<dyn Tool>) -> Result<BoundTool, CompileErr
     let rules =
         ToolRules::compile(&profile.policy, &profile.name, &declaration, &binding.alias, permission_by)
             .map_err(|(rule, key, reason)| CompileError::Rule { rule, key, reason })?;
-    Ok(BoundTool { binding, declaration, schema, defaults, validator, rules, tool: tool.clone() })
+    Ok(BoundTool {
+        binding,
+        declaration,
+        schema,
+        defaults,
+        validator,
+        rules,
+        policy_version,
+        tool: tool.clone(),
+    })
 }
 
 /// The visible schema with the injected parameters added as optional text, so that a closed schema takes them.

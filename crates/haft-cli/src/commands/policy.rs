@@ -220,7 +220,7 @@ fn lint(workplace: &Workplace, chosen: &Chosen) -> Result<Exit, Failure> {
             .collect();
         setup.output.json(&rows)?;
     } else if findings.is_empty() {
-        let number = policy.user.len() + policy.profile.len();
+        let number = policy.voices().count();
         setup.output.line(&format!("{}: good", counted(number, "rule")))?;
     } else {
         for one in &findings {

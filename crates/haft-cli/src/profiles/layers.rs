@@ -99,7 +99,7 @@ impl Layer {
                 description: self.tool_descriptions.into_iter().collect(),
                 permission: self.permission.into_iter().collect(),
             },
-            policy: Policy { user: config.rules.clone(), profile: self.rules },
+            policy: Policy { user: config.rules.clone(), profile: self.rules, ..Policy::default() },
             budgets: Budgets {
                 calls: self.calls.unwrap_or(budgets.calls),
                 rounds: self.rounds.unwrap_or(budgets.rounds),

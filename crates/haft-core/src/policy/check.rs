@@ -5,8 +5,9 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::compiled::{CallFacts, Conditions, is_about_tool};
+use super::layers::{Layer, Policy, Voice};
 use super::named::{Named, is_open};
-use super::rule::{Place, Policy, Rule};
+use super::rule::{Place, Rule};
 use crate::declaration::ToolDeclaration;
 use crate::facts::Permission;
 use crate::ids::ToolId;
@@ -30,12 +31,24 @@ pub fn check(
     registry: &ToolRegistry,
     aliases: &IndexMap<ToolId, String>,
 ) -> Vec<RuleProblem> {
+    check_by(rules, |rule| never_fits(rule, registry, aliases))
+}
+
+/// As [`check()`], for the rules of one source: its tools need not be there when the rules are read.
+pub fn check_source(rules: &[Rule]) -> Vec<RuleProblem> {
+    check_by(rules, |_| None)
+}
+
+fn check_by(
+    rules: &[Rule],
+    never_fits: impl Fn(&Rule) -> Option<(String, Option<String>)>,
+) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let mut add = |text: String, hint: Option<String>| {
             problems.push(RuleProblem { place: rule.place.clone(), text, hint });
         };
-        if let Some((text, hint)) = never_fits(rule, registry, aliases) {
+        if let Some((text, hint)) = never_fits(rule) {
             add(text, hint);
         }
         match Conditions::read(rule) {
@@ -78,7 +91,7 @@ fn never_fits(
     let given = |tool: &ToolDeclaration| aliases.get(tool.id()).map(String::as_str);
     let by_name = Rule { effect: None, ..rule.clone() };
     let named: Vec<&ToolDeclaration> =
-        declarations().filter(|tool| is_about_tool(&by_name, tool, given(tool))).collect();
+        declarations().filter(|tool| is_about_tool(anyones(&by_name), tool, given(tool))).collect();
     if named.is_empty() {
         let names: Vec<String> = declarations()
             .flat_map(|tool| [tool.id().native_name().to_owned(), tool.alias()])
@@ -95,7 +108,7 @@ fn never_fits(
     let never =
         |what: &str| Some((format!("this rule can never match: no tool that fits `{pattern}` {what}"), None));
     let mut left: Vec<&ToolDeclaration> =
-        named.into_iter().filter(|tool| is_about_tool(rule, tool, given(tool))).collect();
+        named.into_iter().filter(|tool| is_about_tool(anyones(rule), tool, given(tool))).collect();
     if left.is_empty() {
         return never(&format!("has the effect `{}`", rule.effect.map_or("", |effect| effect.as_str())));
     }
@@ -115,6 +128,11 @@ fn never_fits(
         }
     }
     None
+}
+
+/// A rule that may be about tools of every source.
+fn anyones(rule: &Rule) -> Voice<'_> {
+    Voice { layer: Layer::User, source: None, rule }
 }
 
 /// True if arguments of this schema may have something at `pointer`; only its first step is looked at.
@@ -143,21 +161,22 @@ fn failing_examples(rule: &Rule, conditions: &Conditions) -> Vec<String> {
 
 /// Rules that can be used and never decide, because another one always speaks before them.
 pub fn lint(policy: &Policy) -> Vec<RuleProblem> {
-    let rules: Vec<&Rule> = policy.layers().map(|(_, rule)| rule).collect();
+    let voices: Vec<Voice<'_>> = policy.voices().collect();
     let mut problems = Vec::new();
-    for (index, rule) in rules.iter().enumerate() {
-        let silences = |(at, other): &(usize, &&Rule)| {
-            let comes_first = match (other.decision, rule.decision) {
+    for (index, Voice { source, rule, .. }) in voices.iter().enumerate() {
+        let silences = |(at, other): &(usize, &Voice<'_>)| {
+            let comes_first = match (other.rule.decision, rule.decision) {
                 (Permission::Deny, Permission::Allow | Permission::Ask) => true,
                 (Permission::Allow | Permission::Ask, Permission::Deny) => false,
                 (Permission::Allow | Permission::Ask | Permission::Deny, _) => *at < index,
             };
-            *at != index && comes_first && covers(other, rule)
+            let of_all = other.source.is_none() || other.source == *source;
+            *at != index && comes_first && of_all && covers(other.rule, rule)
         };
-        if let Some((_, other)) = rules.iter().enumerate().find(silences) {
+        if let Some((_, other)) = voices.iter().enumerate().find(silences) {
             problems.push(RuleProblem {
                 place: rule.place.clone(),
-                text: format!("this rule never decides: the one at {} always speaks first", other.place),
+                text: format!("this rule never decides: the one at {} always speaks first", other.rule.place),
                 hint: Some("take it away, or put it before the other".to_owned()),
             });
         }

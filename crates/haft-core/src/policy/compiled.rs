@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::host::{CallHost, HostPattern};
+use super::layers::{Layer, Policy, Voice};
 use super::named::Named;
-use super::rule::{Layer, Policy, Rule};
+use super::rule::Rule;
 use super::subtree::{CallPath, Subtree};
 use crate::consent::ConsentEnvironment;
 use crate::declaration::ToolDeclaration;
@@ -53,14 +54,18 @@ pub(super) struct CallFacts<'a> {
 
 /// True if the rule is about the tool, as far as a tool can be judged without a call. A rule knows it by its id, its native name, its
 /// own alias, and the one that the profile `given`s. An allow is careful with names that others choose: the tool of a server or an
-/// extension must fit by its whole id, or the rule must name the server.
-pub(super) fn is_about_tool(rule: &Rule, declaration: &ToolDeclaration, given: Option<&str>) -> bool {
-    let id = declaration.id();
+/// extension must fit by its whole id, or the rule must name the server or stand among the rules for that source.
+pub(super) fn is_about_tool(voice: Voice<'_>, declaration: &ToolDeclaration, given: Option<&str>) -> bool {
+    let (id, rule) = (declaration.id(), voice.rule);
+    if voice.source.is_some_and(|source| source != id.source()) {
+        return false;
+    }
     let of_server = rule.mcp.as_ref().is_none_or(|server| match id.provider() {
         Provider::Mcp(registration) => server.fits(registration),
         Provider::Builtin | Provider::Extension(_) => false,
     });
-    let by_short_name = rule.decision != Permission::Allow || id.is_own() || rule.mcp.is_some();
+    let by_short_name =
+        rule.decision != Permission::Allow || id.is_own() || rule.mcp.is_some() || voice.source.is_some();
     let named = || {
         let tool = &rule.tool;
         tool.fits(id.as_str())
@@ -77,15 +82,13 @@ pub(crate) fn hiding_rule(
     declaration: &ToolDeclaration,
     alias: &str,
 ) -> Option<Rule> {
-    let mut rules = policy.layers().map(|(_, rule)| rule);
-    rules
-        .find(|rule| {
-            rule.decision == Permission::Deny
-                && !rule.is_about_calls()
-                && is_about_agent(rule, agent)
-                && is_about_tool(rule, declaration, Some(alias))
-        })
-        .cloned()
+    let hides = |voice: &Voice<'_>| {
+        voice.rule.decision == Permission::Deny
+            && !voice.rule.is_about_calls()
+            && is_about_agent(voice.rule, agent)
+            && is_about_tool(*voice, declaration, Some(alias))
+    };
+    policy.voices().find(hides).map(|voice| voice.rule.clone())
 }
 
 fn is_about_agent(rule: &Rule, agent: &str) -> bool {
@@ -157,13 +160,15 @@ impl ToolRules {
         alias: &str,
         permission_by: Layer,
     ) -> Result<Self, (String, &'static str, &'static str)> {
-        let concerning = policy.layers().filter(|(layer, rule)| {
-            // A profile's new name for a tool must not make a user's allow fit another one.
-            let knows_alias = *layer == Layer::Profile || rule.decision != Permission::Allow;
-            is_about_agent(rule, agent) && is_about_tool(rule, declaration, knows_alias.then_some(alias))
+        let concerning = policy.voices_of(declaration.id()).filter(|voice| {
+            // A profile's new name for a tool must not make an allow of somebody else fit another one.
+            let knows_alias = voice.layer == Layer::Profile || voice.rule.decision != Permission::Allow;
+            is_about_agent(voice.rule, agent)
+                && is_about_tool(*voice, declaration, knows_alias.then_some(alias))
         });
-        let read = |(layer, rule): (Layer, &Rule)| {
-            CompiledRule::read(layer, rule).map_err(|(key, why)| (rule.to_string(), key, why))
+        let read = |voice: Voice<'_>| {
+            CompiledRule::read(voice.layer, voice.rule)
+                .map_err(|(key, why)| (voice.rule.to_string(), key, why))
         };
         Ok(Self { rules: concerning.map(read).collect::<Result<_, _>>()?, permission_by })
     }

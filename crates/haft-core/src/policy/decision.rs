@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Outcome;
-use super::rule::{Layer, Rule};
+use super::layers::Layer;
+use super::rule::Rule;
 use crate::facts::Permission;
 use crate::scope::Scope;
 

@@ -25,28 +25,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// Who speaks, in the order in which they are heard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// The user, in `haft.toml`.
-    User,
-    /// The profile.
-    Profile,
-    /// The tool's own default.
-    Tool,
-}
-
-impl Layer {
-    /// As a person reads it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "the user's rules",
-            Self::Profile => "the profile",
-            Self::Tool => "the tool's default",
-        }
-    }
-}
-
 /// What a tool does, as a rule asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -248,29 +226,5 @@ impl fmt::Display for Rule {
             Some(reason) => write!(f, " ({reason})"),
             None => Ok(()),
         }
-    }
-}
-
-/// The rules that hold for an agent, as written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Policy {
-    /// The user's, in the order of the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub user: Vec<Rule>,
-    /// The profile's, what it extends last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub profile: Vec<Rule>,
-}
-
-impl Policy {
-    /// True if nobody wrote a rule.
-    pub fn is_empty(&self) -> bool {
-        self.user.is_empty() && self.profile.is_empty()
-    }
-
-    /// All rules with their layer, in the order in which they are heard.
-    pub fn layers(&self) -> impl Iterator<Item = (Layer, &Rule)> {
-        let user = self.user.iter().map(|rule| (Layer::User, rule));
-        user.chain(self.profile.iter().map(|rule| (Layer::Profile, rule)))
     }
 }

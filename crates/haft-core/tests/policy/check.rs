@@ -104,7 +104,10 @@ fn lint_names_rules_that_never_decide() {
     let path =
         |line, path: &str, decision| Rule { path: Some(path.into()), ..rule(line, "f_read", decision) };
     let silent = |user: Vec<Rule>, own: Vec<Rule>| -> Vec<usize> {
-        lint(&Policy { user, profile: own }).into_iter().map(|one| one.place.line).collect()
+        lint(&Policy { user, profile: own, ..Policy::default() })
+            .into_iter()
+            .map(|one| one.place.line)
+            .collect()
     };
     assert_eq!(silent(vec![rule(1, "*", Ask), rule(2, "f_read", Allow)], vec![]), [2]);
     assert_eq!(silent(vec![path(1, "a/b", Allow), path(2, "a", Deny)], vec![]), [1]);

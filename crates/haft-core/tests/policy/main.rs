@@ -3,6 +3,7 @@
 
 mod attacks;
 mod check;
+mod layers;
 mod model;
 mod order;
 mod world;

@@ -74,7 +74,7 @@ pub(crate) fn rule(line: usize, tool: &str, decision: Permission) -> Rule {
 pub(crate) fn profile(user: Vec<Rule>, own: Vec<Rule>) -> Profile {
     let mut profile = Profile::new("test");
     profile.tools.allow = registry().iter().map(|tool| tool.declaration().id().clone()).collect();
-    profile.policy = Policy { user, profile: own };
+    profile.policy = Policy { user, profile: own, ..Policy::default() };
     profile
 }
 
