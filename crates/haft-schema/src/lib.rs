@@ -11,6 +11,7 @@ pub mod canonical;
 mod coerce;
 mod digest;
 pub mod json;
+mod project;
 mod schema;
 mod text;
 mod types;

@@ -273,6 +273,33 @@ impl<'a> View<'a> {
         found
     }
 
+    /// Every name that this schema or one of its alternatives declares, each with all its declarations as written.
+    pub(crate) fn declarations(self) -> Vec<(&'a str, Vec<&'a Value>)> {
+        let mut found: Vec<(&'a str, Vec<&'a Value>)> = Vec::new();
+        let mut views = self.conjuncts();
+        views.extend(self.alternatives().into_iter().flat_map(Self::conjuncts));
+        for view in views {
+            let Some(declared) = view.keyword("properties").and_then(Value::as_object) else { continue };
+            for (name, node) in declared {
+                match found.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, nodes)) => nodes.push(node),
+                    None => found.push((name, vec![node])),
+                }
+            }
+        }
+        found
+    }
+
+    /// A schema of the same document.
+    pub(crate) fn inside(self, node: &'a Value) -> Self {
+        self.at(node)
+    }
+
+    /// What this schema, or one that holds with it, says under a keyword.
+    pub(crate) fn said(self, name: &str) -> Option<&'a Value> {
+        self.conjuncts().into_iter().find_map(|view| view.keyword(name))
+    }
+
     /// The names that must be present.
     pub fn required(&self) -> Vec<&'a str> {
         let mut names: Vec<&'a str> = Vec::new();
