@@ -16,9 +16,11 @@ mod outcome;
 mod parser;
 mod scan;
 mod tools;
+mod write;
 
 pub use dialect::{Tags, UnknownDialect};
 pub use forms::{Dialect, Engine, Form, ValueTyping, dialects, forms};
 pub use outcome::{Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, repairs};
 pub use parser::{MAX_ATTEMPTS, MAX_BYTES, Parser, ParserOptions, parse};
 pub use tools::{DeclaredTool, ToolSet};
+pub use write::{CannotCarry, ExecutionMode, ToolInfo, Uncarried, WrittenCall, WrittenResult, Writer};
