@@ -46,6 +46,10 @@ codes! {
     TOOL_FAILED = "agent.tool_failed";
     /// Two calls came with one id (JRN-03).
     REPEATED_CALL = "agent.repeated_call_id";
+    /// Time, tokens or money of the run are used up, so that the model cannot be asked any more.
+    RUN_BUDGET_EXHAUSTED = "agent.run_budget_exhausted";
+    /// The same call failed, or the same wish was refused, again and again.
+    NO_PROGRESS = "agent.no_progress";
     /// All rounds are used up (GAT-06).
     MAX_TOOL_ROUNDS = "agent.max_tool_rounds_exceeded";
 }

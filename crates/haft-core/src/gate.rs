@@ -5,11 +5,13 @@
 
 use std::collections::HashSet;
 
+use crate::budget::{Amounts, Exhausted, Ledger, Resource};
 use crate::call::{Attempt, MalformedCall, ToolCall};
 use crate::error::ErrorCode;
 use crate::facts::Placement;
 use crate::ids::{CallId, ToolId};
 use crate::path::{AdmittedCall, Refused};
+use crate::ports::Timestamp;
 use crate::snapshot::CompiledTools;
 use crate::turn::{ToolChoice, ToolTurnContract};
 
@@ -27,22 +29,28 @@ pub enum Admission {
 #[derive(Debug)]
 pub struct Gate {
     tools: CompiledTools,
-    left: u32,
+    ledger: Ledger,
     left_of: Vec<Option<u32>>,
     seen: HashSet<CallId>,
 }
 
 impl Gate {
-    /// A gate with the budgets that the snapshot froze.
+    /// A gate with the budgets that the snapshot froze, for an invocation whose time is not limited or not watched here.
     pub fn new(tools: CompiledTools) -> Self {
+        let ledger = Ledger::root(tools.snapshot().ledger_limits(), Timestamp(0));
+        Self::with_ledger(tools, ledger)
+    }
+
+    /// A gate that takes from `ledger`, which the invocation shares with its run.
+    pub fn with_ledger(tools: CompiledTools, ledger: Ledger) -> Self {
         let left_of = tools.tools().iter().map(|tool| tool.binding().max_calls_per_invocation).collect();
-        let left = tools.snapshot().max_calls_per_invocation;
-        Self { tools, left, left_of, seen: HashSet::new() }
+        Self { tools, ledger, left_of, seen: HashSet::new() }
     }
 
     /// Calls left of all tools together.
     pub fn calls_left(&self) -> u32 {
-        self.left
+        let left = self.ledger.left().calls.unwrap_or(u64::MAX);
+        u32::try_from(left).unwrap_or(u32::MAX)
     }
 
     /// Checks a batch and reserves its budget, in call order. Malformed attempts count against the total; there are no refunds.
@@ -64,15 +72,12 @@ impl Gate {
     }
 
     fn refuse_malformed(&mut self, call: MalformedCall) -> Refused {
-        if self.left == 0 {
-            return Refused::of_malformed(
-                call,
-                Some(ErrorCode::BUDGET_EXHAUSTED),
-                Some(TOTAL_EXHAUSTED.to_owned()),
-            );
+        match self.ledger.charge(Amounts::ONE_CALL) {
+            Ok(()) => Refused::of_malformed(call, None, None),
+            Err(exhausted) => {
+                Refused::of_malformed(call, Some(ErrorCode::BUDGET_EXHAUSTED), Some(used_up(exhausted)))
+            }
         }
-        self.left -= 1;
-        Refused::of_malformed(call, None, None)
     }
 
     fn admit_one(
@@ -113,24 +118,42 @@ impl Gate {
         }
     }
 
-    /// Takes one from the total and one from the tool's own budget, both or neither (GAT-02).
+    /// Takes one from the total (the invocation's and the run's) and one from the tool's own budget, all or none (GAT-02).
     fn reserve(&mut self, index: usize, alias: &str) -> Result<(), (ErrorCode, String)> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Err((ErrorCode::BUDGET_EXHAUSTED, TOTAL_EXHAUSTED.to_owned()));
-        };
-        if let Some(own) = self.left_of.get_mut(index).and_then(Option::as_mut) {
-            let Some(own_left) = own.checked_sub(1) else {
-                let text = format!("`{alias}` has no calls left in this conversation. Go on without it.");
-                return Err((ErrorCode::BUDGET_EXHAUSTED, text));
-            };
-            *own = own_left;
+        let own = self.left_of.get_mut(index).and_then(Option::as_mut);
+        let has_total = self.ledger.left().calls != Some(0);
+        if has_total && own.as_deref() == Some(&0) {
+            let text = format!("`{alias}` has no calls left in this conversation. Go on without it.");
+            return Err((ErrorCode::BUDGET_EXHAUSTED, text));
         }
-        self.left = left;
+        if self.ledger.left().output_bytes == Some(0) {
+            return Err((ErrorCode::BUDGET_EXHAUSTED, used_up_text(Resource::OutputBytes)));
+        }
+        let charged = self.ledger.charge(Amounts::ONE_CALL);
+        charged.map_err(|exhausted| (ErrorCode::BUDGET_EXHAUSTED, used_up(exhausted)))?;
+        if let Some(own) = own {
+            *own = own.saturating_sub(1);
+        }
         Ok(())
     }
 }
 
-const TOTAL_EXHAUSTED: &str = "No tool calls are left. Answer with what you have.";
+fn used_up(exhausted: Exhausted) -> String {
+    used_up_text(exhausted.resource)
+}
+
+/// What the model reads of a call for which there is no budget left (GAT-04).
+pub fn used_up_text(resource: Resource) -> String {
+    match resource {
+        Resource::Calls => "No tool calls are left. Answer with what you have.".to_owned(),
+        Resource::WallTime | Resource::OutputBytes | Resource::ModelTokens | Resource::Money => {
+            format!(
+                "No tool can be called any more: {} is used up. Answer with what you have.",
+                resource.noun()
+            )
+        }
+    }
+}
 
 fn check_choice(choice: &ToolChoice, tool: &ToolId, alias: &str) -> Result<(), (ErrorCode, String)> {
     match choice {

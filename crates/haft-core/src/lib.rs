@@ -40,6 +40,7 @@ pub mod services;
 pub mod slice;
 pub mod snapshot;
 pub mod spill;
+pub mod streak;
 pub mod turn;
 
 pub use artifact::ArtifactVersion;

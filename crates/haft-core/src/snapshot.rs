@@ -10,7 +10,7 @@ use haft_schema::{Defaults, Digest, Schema, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::budget::Budgets;
+use crate::budget::{Budgets, Limits};
 use crate::declaration::ToolDeclaration;
 use crate::descriptor::ToolDescriptor;
 use crate::facts::{InjectionSource, Permission};
@@ -50,11 +50,19 @@ pub struct InvocationToolSnapshot {
     pub max_calls_per_invocation: u32,
     /// Most model turns.
     pub max_rounds: u32,
+    /// The other budgets, where there are any.
+    #[serde(default, skip_serializing_if = "Limits::is_unlimited")]
+    pub limits: Limits,
     /// How the calls of a batch run (CONFLICT-01).
     pub execution: ExecutionMode,
 }
 
 impl InvocationToolSnapshot {
+    /// What the ledger of the invocation is opened with.
+    pub fn ledger_limits(&self) -> Limits {
+        Limits { calls: Some(self.max_calls_per_invocation.into()), ..self.limits }
+    }
+
     /// Path of the stored snapshot in the run workspace.
     pub fn path(&self) -> String {
         format!("input/invocations/{}/tool_snapshot.json", self.invocation)
@@ -285,6 +293,7 @@ pub fn compile(
         bindings: tools.iter().map(|bound| bound.binding.clone()).collect(),
         max_calls_per_invocation: calls,
         max_rounds: rounds,
+        limits: profile.budgets.limits(),
         execution: profile.execution,
     };
     Ok(CompiledTools {
