@@ -104,6 +104,7 @@ impl Layer {
                 calls: self.calls.unwrap_or(budgets.calls),
                 rounds: self.rounds.unwrap_or(budgets.rounds),
                 calls_of: self.calls_of.into_iter().collect(),
+                ..budgets
             },
             execution: self.running.mode(),
             max_workers: self.running.max_workers(),
