@@ -11,6 +11,7 @@ pub mod artifact_xml;
 mod call_json;
 mod dialect;
 mod forms;
+mod grammar;
 mod marks;
 mod outcome;
 mod parser;
@@ -20,6 +21,7 @@ mod write;
 
 pub use dialect::{Tags, UnknownDialect};
 pub use forms::{Dialect, Engine, Form, ValueTyping, dialects, forms};
+pub use grammar::{Answer, AnswerCall, Contract, GrammarError, answer_schema, gbnf, read_answer};
 pub use outcome::{Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, repairs};
 pub use parser::{MAX_ATTEMPTS, MAX_BYTES, Parser, ParserOptions, parse};
 pub use tools::{DeclaredTool, ToolSet};

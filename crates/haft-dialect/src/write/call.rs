@@ -119,7 +119,7 @@ fn literal(arguments: &Map<String, Value>, quote: &'static str) -> Uncarried {
 }
 
 /// A name that is no mark in any dialect.
-fn is_plain_name(name: &str) -> bool {
+pub(crate) fn is_plain_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))
 }

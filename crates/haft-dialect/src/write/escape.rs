@@ -69,7 +69,7 @@ fn begins_loosely(text: &str, mark: &str) -> bool {
     for wanted in wanted {
         let wanted = wanted.to_ascii_lowercase();
         // Some close a tag twice over: `<//data>`.
-        let found = letters.by_ref().find(|letter| !is_gap(*letter) && !(last == '/' && *letter == '/'));
+        let found = letters.by_ref().find(|letter| !(is_gap(*letter) || last == '/' && *letter == '/'));
         if found != Some(wanted) {
             return false;
         }

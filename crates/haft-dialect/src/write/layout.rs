@@ -14,6 +14,33 @@ pub(crate) struct Layout {
     pub(crate) close: &'static str,
     /// What stands round visible text before the calls.
     pub(crate) text: (&'static str, &'static str),
+    /// Where visible text may stand, for a grammar.
+    pub(crate) place: TextPlace,
+}
+
+/// Where visible text may stand beside calls, so that a reader finds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextPlace {
+    /// Before and behind them.
+    Around,
+    /// Before them.
+    Before,
+    /// Nowhere: a message is text or calls.
+    Nowhere,
+}
+
+impl Layout {
+    /// The same with text before the calls alone.
+    pub(crate) const fn last(mut self) -> Self {
+        self.place = TextPlace::Before;
+        self
+    }
+
+    /// The same without any text beside the calls.
+    pub(crate) const fn alone(mut self) -> Self {
+        self.place = TextPlace::Nowhere;
+        self
+    }
 }
 
 /// A piece of a template.

@@ -4,12 +4,12 @@ use super::layout::Part::{IsText, Key, Text as P, TypeName};
 use super::layout::Piece::{
     Arguments, Index, Keywords, Literals, Name, NameJson, NameXml, Parameters, ShortId, Tag, Text as T,
 };
-use super::layout::{KeyForm, Layout, Parameter, Piece, ValueForm};
+use super::layout::{KeyForm, Layout, Parameter, Piece, TextPlace, ValueForm};
 use crate::Dialect;
 
 /// One block for each call, blocks on lines of their own.
 const fn blocks(call: &'static [Piece]) -> Layout {
-    Layout { open: &[], call, between: "\n", close: "", text: ("", "\n") }
+    Layout { open: &[], call, between: "\n", close: "", text: ("", "\n"), place: TextPlace::Around }
 }
 
 /// One block for all calls.
@@ -19,7 +19,7 @@ const fn section(
     between: &'static str,
     close: &'static str,
 ) -> Layout {
-    Layout { open, call, between, close, text: ("", "\n") }
+    Layout { open, call, between, close, text: ("", "\n"), place: TextPlace::Around }
 }
 
 /// `{"name": "N", "arguments": {…}}`
@@ -200,32 +200,35 @@ const KIMI_K3: Layout = Layout {
     between: "",
     close: "<|close|>tools<|sep|>",
     text: ("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+    place: TextPlace::Before,
 };
 
 const LLAMA3_JSON: Layout =
-    section(&[], &[T("{\"name\": "), NameJson, T(", \"parameters\": "), Arguments, T("}")], "; ", "");
+    section(&[], &[T("{\"name\": "), NameJson, T(", \"parameters\": "), Arguments, T("}")], "; ", "").alone();
 const LLAMA3_BUILTIN: Layout =
-    section(&[T("<|python_tag|>")], &[Name, T(".call("), Keywords, T(")")], "; ", "");
+    section(&[T("<|python_tag|>")], &[Name, T(".call("), Keywords, T(")")], "; ", "").last();
 const KEYWORD_CALL: &[Piece] = &[Name, T("("), Keywords, T(")")];
-const PYTHONIC: Layout = section(&[T("[")], KEYWORD_CALL, ", ", "]");
+const PYTHONIC: Layout = section(&[T("[")], KEYWORD_CALL, ", ", "]").alone();
 const OLMO3: Layout = section(&[T("<function_calls>\n")], KEYWORD_CALL, "\n", "\n</function_calls>");
 const LFM2: Layout = section(&[T("<|tool_call_start|>[")], KEYWORD_CALL, ", ", "]<|tool_call_end|>");
-const GEMMA3: Layout = section(&[T("```tool_code\n[")], KEYWORD_CALL, ", ", "]\n```");
+const GEMMA3: Layout = section(&[T("```tool_code\n[")], KEYWORD_CALL, ", ", "]\n```").alone();
 
 const MISTRAL: Layout = section(
     &[T("[TOOL_CALLS] [")],
     &[T("{\"name\": "), NameJson, T(", \"arguments\": "), Arguments, T(", \"id\": \""), ShortId, T("\"}")],
     ", ",
     "]",
-);
-const MISTRAL_V11: Layout = section(&[], &[T("[TOOL_CALLS]"), Name, T("[ARGS]"), Arguments], "", "");
-const GRANITE: Layout = section(&[T("<|tool_call|>[")], NAMED, ", ", "]");
+)
+.last();
+const MISTRAL_V11: Layout = section(&[], &[T("[TOOL_CALLS]"), Name, T("[ARGS]"), Arguments], "", "").last();
+const GRANITE: Layout = section(&[T("<|tool_call|>[")], NAMED, ", ", "]").last();
 const GRANITE_20B: Layout = section(
     &[],
     &[T("<function_call> {\"name\": "), NameJson, T(", \"arguments\": "), Arguments, T("}")],
     " ",
     "",
-);
+)
+.last();
 const FUNCTIONARY_V31: Layout =
     section(&[], &[T("<function="), Name, T(">"), Arguments, T("</function>")], "", "");
 const FUNCTIONARY_V32: Layout = Layout {
@@ -234,13 +237,15 @@ const FUNCTIONARY_V32: Layout = Layout {
     between: "",
     close: "",
     text: ("all\n", ""),
+    place: TextPlace::Before,
 };
 const COMMAND_R: Layout = section(
     &[T("Action: ```json\n[\n")],
     &[T("    {\"tool_name\": "), NameJson, T(", \"parameters\": "), Arguments, T("}")],
     ",\n",
     "\n]```",
-);
+)
+.last();
 const COHERE_ACTION: Layout = section(
     &[T("<|START_ACTION|>[\n")],
     &[
@@ -255,7 +260,7 @@ const COHERE_ACTION: Layout = section(
     ",\n",
     "\n]<|END_ACTION|>",
 );
-const PHI4: Layout = section(&[T("functools[")], NAMED, ", ", "]");
+const PHI4: Layout = section(&[T("functools[")], NAMED, ", ", "]").last();
 const GEMMA4: Layout =
     section(&[], &[T("<|tool_call>call:"), Name, Literals("<|\"|>"), T("<tool_call|>")], "", "");
 const FUNCTION_GEMMA: Layout = section(
@@ -276,6 +281,7 @@ const HARMONY: Layout = Layout {
     between: "<|start|>assistant",
     close: "",
     text: ("<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
+    place: TextPlace::Before,
 };
 
 const MUSE_GLIMMER: Layout = section(
@@ -296,7 +302,8 @@ const MUSE_GLIMMER: Layout = section(
     ],
     "",
     "</atem:function_calls>",
-);
+)
+.last();
 const CLINE_XML: Layout = blocks(&[
     T("<"),
     Name,
@@ -313,8 +320,8 @@ const CLINE_XML: Layout = blocks(&[
     Name,
     T(">"),
 ]);
-const REACT: Layout = blocks(&[T("Action: "), Name, T("\nAction Input: "), Arguments]);
-const JSON_FENCE: Layout = section(&[T("```json\n")], NAMED, "\n```\n```json\n", "\n```");
+const REACT: Layout = blocks(&[T("Action: "), Name, T("\nAction Input: "), Arguments]).last();
+const JSON_FENCE: Layout = section(&[T("```json\n")], NAMED, "\n```\n```json\n", "\n```").last();
 const SEED_OSS: Layout = section(
     &[T("<seed:tool_call>\n")],
     &[
@@ -392,7 +399,8 @@ const INKLING: Layout = section(
     ],
     "",
     "",
-);
+)
+.last();
 const GIGACHAT3: Layout = section(
     &[],
     &[
@@ -404,7 +412,8 @@ const GIGACHAT3: Layout = section(
     ],
     "",
     "</s>",
-);
+)
+.last();
 const NEMOTRON: Layout = section(&[T("<TOOLCALL>[")], NAMED, ", ", "]</TOOLCALL>");
 const LONGCAT: Layout = blocks(&[
     T("<longcat_tool_call>{\"name\": "),
@@ -420,7 +429,7 @@ const INTERNLM2: Layout = blocks(&[
     Arguments,
     T("}<|action_end|>"),
 ]);
-const XLAM: Layout = section(&[T("[")], NAMED, ", ", "]");
+const XLAM: Layout = section(&[T("[")], NAMED, ", ", "]").alone();
 const LM_STUDIO: Layout = blocks(&[
     T("[TOOL_REQUEST]{\"name\": "),
     NameJson,

@@ -4,14 +4,14 @@
 //! what a dialect cannot carry is said ([`CannotCarry`]) instead of damaged. Start with [`Writer`].
 //! Nothing here reads a model's text.
 
-mod call;
-mod escape;
+pub(crate) mod call;
+pub(crate) mod escape;
 mod instructions;
 pub(crate) mod layout;
 pub(crate) mod layouts;
 mod parameters;
 mod result;
-mod values;
+pub(crate) mod values;
 
 pub use call::{CannotCarry, Uncarried, WrittenCall};
 pub use instructions::{ExecutionMode, ToolInfo};

@@ -29,7 +29,7 @@ pub(super) fn push_parameters(
 
 impl KeyForm {
     /// Whether a parameter of that name can stand in this form.
-    fn fits(self, key: &str) -> bool {
+    pub(crate) fn fits(self, key: &str) -> bool {
         match self {
             Self::Quoted => is_quotable(key),
             Self::Tag => is_tag_name(key),
