@@ -5,8 +5,11 @@
 use std::sync::Arc;
 
 use haft_core::Model;
+use haft_core::ports::BlobRows;
 
-use crate::entry::{ModelEntry, NATIVE, Secret};
+use crate::anthropic::Anthropic;
+use crate::entry::{Api, ModelEntry, NATIVE, Secret};
+use crate::gemini::Gemini;
 use crate::name::ModelName;
 use crate::openai::OpenAi;
 use crate::text_dialect::TextDialect;
@@ -14,23 +17,13 @@ use crate::text_dialect::TextDialect;
 /// Why a model cannot be made from its settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// The provider has no adapter yet.
-    #[error(
-        "`{model}`: Haft cannot speak to {provider} yet. Use openai:NAME or an OpenAI-compatible address, http://host:port/v1#NAME"
-    )]
-    NotBuilt {
-        /// The model's name.
-        model: String,
-        /// Whose service it is.
-        provider: &'static str,
-    },
     /// The service wants a key and none was given.
-    #[error(
-        "`{model}` needs a key: set OPENAI_API_KEY, or name another variable by `key_env` in a model entry"
-    )]
+    #[error("`{model}` needs a key: set {variable}, or name another variable by `key_env` in a model entry")]
     NoKey {
         /// The model's name.
         model: String,
+        /// The environment variable that usually holds it.
+        variable: &'static str,
     },
     /// The key cannot be sent.
     #[error(
@@ -98,40 +91,79 @@ pub enum BuildError {
     },
 }
 
-impl ModelEntry {
-    /// The entry of a name that holds its address itself; none for scripts, `demo` and entries of the configuration.
-    ///
-    /// # Errors
-    /// The provider is not built yet, or the service needs a key and `key` is none.
-    pub fn of_name(name: &ModelName, key: Option<Secret>) -> Result<Option<Self>, BuildError> {
-        let not_built = |provider| BuildError::NotBuilt { model: name.to_string(), provider };
-        match name {
-            ModelName::OpenAi(model) => match key {
-                Some(key) => Ok(Some(Self::openai(model, key))),
-                None => Err(BuildError::NoKey { model: name.to_string() }),
-            },
-            ModelName::Address { url, model } => {
-                let mut entry = Self::new(name.to_string(), url, model);
-                entry.key = key;
-                Ok(Some(entry))
-            }
-            ModelName::Anthropic(_) => Err(not_built("Anthropic")),
-            ModelName::Gemini(_) => Err(not_built("Gemini")),
-            ModelName::Scripted(_) | ModelName::Demo | ModelName::Entry(_) => Ok(None),
+impl ModelName {
+    /// The environment variable that usually holds the key of the service that the name means; none where no key is needed.
+    pub fn key_variable(&self) -> Option<&'static str> {
+        match self {
+            Self::OpenAi(_) => Some("OPENAI_API_KEY"),
+            Self::Anthropic(_) => Some("ANTHROPIC_API_KEY"),
+            Self::Gemini(_) => Some("GEMINI_API_KEY"),
+            Self::Address { .. } | Self::Scripted(_) | Self::Demo | Self::Entry(_) => None,
         }
     }
 }
 
-/// Makes the model of `entry`, in its dialect. Nothing is sent.
+impl ModelEntry {
+    /// The entry of a name that holds its address itself; none for scripts, `demo` and entries of the configuration.
+    ///
+    /// # Errors
+    /// The service needs a key and `key` is none.
+    pub fn of_name(name: &ModelName, key: Option<Secret>) -> Result<Option<Self>, BuildError> {
+        let needed = |key: Option<Secret>| {
+            let variable = name.key_variable().unwrap_or_default();
+            key.ok_or_else(|| BuildError::NoKey { model: name.to_string(), variable })
+        };
+        Ok(match name {
+            ModelName::OpenAi(model) => Some(Self::openai(model, needed(key)?)),
+            ModelName::Anthropic(model) => Some(Self::anthropic(model, needed(key)?)),
+            ModelName::Gemini(model) => Some(Self::gemini(model, needed(key)?)),
+            ModelName::Address { url, model } => {
+                let mut entry = Self::new(name.to_string(), url, model);
+                entry.key = key;
+                Some(entry)
+            }
+            ModelName::Scripted(_) | ModelName::Demo | ModelName::Entry(_) => None,
+        })
+    }
+}
+
+/// Makes the model of `entry`, in its api and dialect. Nothing is sent. Images among results are told in words.
 ///
 /// # Errors
 /// The address, key, proxy or dialect cannot be used.
 pub fn connect(entry: ModelEntry) -> Result<Arc<dyn Model>, BuildError> {
-    if entry.dialect == NATIVE {
-        return Ok(Arc::new(OpenAi::new(entry)?));
-    }
+    make(entry, None)
+}
+
+/// [`connect`], for a model that may read images out of `blobs`: they are sent where its entry says that it takes images.
+///
+/// # Errors
+/// The address, key, proxy or dialect cannot be used.
+pub fn connect_with_images(
+    entry: ModelEntry,
+    blobs: Arc<dyn BlobRows>,
+) -> Result<Arc<dyn Model>, BuildError> {
+    make(entry, Some(blobs))
+}
+
+fn make(entry: ModelEntry, blobs: Option<Arc<dyn BlobRows>>) -> Result<Arc<dyn Model>, BuildError> {
     let (dialect, tag) = (entry.dialect.clone(), entry.tag.clone());
-    Ok(Arc::new(TextDialect::new(OpenAi::new(entry)?, &dialect, tag.as_deref())?))
+    match entry.api {
+        Api::OpenAi => in_dialect(OpenAi::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+        Api::Anthropic => in_dialect(Anthropic::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+        Api::Gemini => in_dialect(Gemini::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+    }
+}
+
+fn in_dialect(
+    model: impl Model + 'static,
+    dialect: &str,
+    tag: Option<&str>,
+) -> Result<Arc<dyn Model>, BuildError> {
+    if dialect == NATIVE {
+        return Ok(Arc::new(model));
+    }
+    Ok(Arc::new(TextDialect::new(model, dialect, tag)?))
 }
 
 #[cfg(test)]
@@ -159,12 +191,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_or_lacks_a_key_says_so() {
-        let of =
-            |text: &str| ModelEntry::of_name(&ModelName::parse(text).unwrap(), None).unwrap_err().to_string();
-        assert!(of("anthropic:x").starts_with("`anthropic:x`: Haft cannot speak to Anthropic yet. Use"));
-        assert!(of("gemini:x").starts_with("`gemini:x`: Haft cannot speak to Gemini yet. Use"));
-        assert!(of("openai:x").starts_with("`openai:x` needs a key: set OPENAI_API_KEY"));
+    fn services_are_known_by_name_and_want_their_keys() {
+        let of = |text: &str, key| ModelEntry::of_name(&ModelName::parse(text).unwrap(), key);
+        for (name, api, url, variable) in [
+            ("openai:x", Api::OpenAi, crate::OPENAI_URL, "OPENAI_API_KEY"),
+            ("anthropic:x", Api::Anthropic, crate::ANTHROPIC_URL, "ANTHROPIC_API_KEY"),
+            ("gemini:x", Api::Gemini, crate::GEMINI_URL, "GEMINI_API_KEY"),
+        ] {
+            let entry = of(name, Some(Secret::new("k"))).unwrap().unwrap();
+            let found = (entry.name.as_str(), entry.model.as_str(), entry.api, entry.url.as_str());
+            assert_eq!(found, (name, "x", api, url));
+            let said = of(name, None).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("`{name}` needs a key: set {variable}")), "{said}");
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 /// A key. It is never printed.
 ///
 /// ```
@@ -42,6 +44,18 @@ pub enum CallIds {
     Provider,
 }
 
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Api {
+    /// Chat completions, as OpenAI defined them and most servers speak them.
+    #[default]
+    OpenAi,
+    /// Messages, as Anthropic defined them.
+    Anthropic,
+    /// `generateContent`, as Gemini speaks it.
+    Gemini,
+}
+
 /// One model behind an address.
 ///
 /// ```
@@ -60,7 +74,9 @@ pub enum CallIds {
 pub struct ModelEntry {
     /// The name under which it was chosen.
     pub name: String,
-    /// The address up to and with `/v1`.
+    /// How the server is spoken to.
+    pub api: Api,
+    /// The address up to and with `/v1` (`/v1beta` for Gemini).
     pub url: String,
     /// The model that the server is asked for.
     pub model: String,
@@ -82,6 +98,9 @@ pub struct ModelEntry {
     pub seed: Option<u64>,
     /// Most tokens of an answer where the request sets no limit.
     pub max_tokens: Option<u32>,
+    /// Fields that every request carries besides Haft's own, which they beat: `thinking`, `reasoning_effort` … Objects are
+    /// merged.
+    pub extra: Map<String, Value>,
     /// A proxy. Without one none is used, whatever the environment says.
     pub proxy: Option<String>,
     /// Longest wait for the next bytes of an answer, its first ones included.
@@ -100,6 +119,7 @@ impl ModelEntry {
     pub fn new(name: impl Into<String>, url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            api: Api::default(),
             url: url.into(),
             model: model.into(),
             key: None,
@@ -111,6 +131,7 @@ impl ModelEntry {
             temperature: None,
             seed: None,
             max_tokens: None,
+            extra: Map::new(),
             proxy: None,
             idle_timeout: Self::IDLE_TIMEOUT,
             retry_wait: Self::RETRY_WAIT,
@@ -123,6 +144,20 @@ impl ModelEntry {
         entry.key = Some(key);
         entry
     }
+
+    /// `anthropic:NAME`: the model `name` of Anthropic's own service.
+    pub fn anthropic(model: &str, key: Secret) -> Self {
+        let mut entry = Self::new(format!("anthropic:{model}"), ANTHROPIC_URL, model);
+        (entry.api, entry.key) = (Api::Anthropic, Some(key));
+        entry
+    }
+
+    /// `gemini:NAME`: the model `name` of Google's own service.
+    pub fn gemini(model: &str, key: Secret) -> Self {
+        let mut entry = Self::new(format!("gemini:{model}"), GEMINI_URL, model);
+        (entry.api, entry.key) = (Api::Gemini, Some(key));
+        entry
+    }
 }
 
 /// The dialect of a provider's own JSON.
@@ -130,3 +165,9 @@ pub const NATIVE: &str = "native";
 
 /// The address of OpenAI's own service.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+
+/// The address of Anthropic's own service.
+pub const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
+
+/// The address of Gemini's own service.
+pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com/v1beta";

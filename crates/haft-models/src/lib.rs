@@ -1,4 +1,4 @@
-//! Model providers: OpenAI-compatible servers, text dialects over any model, scripts, and the demo.
+//! Model providers: OpenAI-compatible servers, Anthropic, Gemini, text dialects over any model, scripts, and the demo.
 //!
 //! Everything here ends in the port [`Model`](haft_core::Model): one request in, one neutral turn out. Start with
 //! [`ModelName`], what `--model` takes, and [`connect`], which makes a model of a [`ModelEntry`].
@@ -6,10 +6,12 @@
 //! It must not read files or the environment, must not run tools, and no wire format leaves it (PRV-03). It owns the
 //! sockets to model servers.
 
+mod anthropic;
 mod build;
 mod call_ids;
 mod demo;
 mod entry;
+mod gemini;
 mod local;
 mod name;
 mod openai;
@@ -18,9 +20,11 @@ mod text_dialect;
 mod text_form;
 mod wire;
 
-pub use build::{BuildError, connect};
+pub use anthropic::Anthropic;
+pub use build::{BuildError, connect, connect_with_images};
 pub use demo::Demo;
-pub use entry::{CallIds, ModelEntry, NATIVE, OPENAI_URL, Secret};
+pub use entry::{ANTHROPIC_URL, Api, CallIds, GEMINI_URL, ModelEntry, NATIVE, OPENAI_URL, Secret};
+pub use gemini::Gemini;
 pub use local::{LOCAL_PORTS, local_models};
 pub use name::{ModelName, ModelNameError};
 pub use openai::OpenAi;

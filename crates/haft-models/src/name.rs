@@ -21,9 +21,9 @@ use std::fmt;
 pub enum ModelName {
     /// `openai:NAME`: OpenAI's own service.
     OpenAi(String),
-    /// `anthropic:NAME`: not built yet.
+    /// `anthropic:NAME`: Anthropic's own service.
     Anthropic(String),
-    /// `gemini:NAME`: not built yet.
+    /// `gemini:NAME`: Gemini's own service.
     Gemini(String),
     /// `http://host:port/v1#NAME`: any OpenAI-compatible server.
     Address {
@@ -43,7 +43,7 @@ pub enum ModelName {
 /// Why a text names no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` names no model: {why}. Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a \
+    "`{text}` names no model: {why}. Write openai:NAME, anthropic:NAME, gemini:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a \
      model entry"
 )]
 pub struct ModelNameError {

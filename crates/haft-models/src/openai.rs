@@ -7,13 +7,15 @@ mod answer;
 mod calls;
 mod request;
 
+use std::sync::Arc;
+
 use haft_core::BoxFuture;
-use haft_core::ports::{Cancel, Model, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink};
+use haft_core::ports::{BlobRows, Cancel, Model, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink};
 
 use crate::build::BuildError;
 use crate::call_ids;
 use crate::entry::{CallIds, ModelEntry, NATIVE};
-use crate::wire::{Exchange, Wire};
+use crate::wire::{Exchange, Gallery, Names, Wire, unless_filtered};
 use answer::Answer;
 
 static WIRE: Wire = Wire {
@@ -40,6 +42,7 @@ pub struct OpenAi {
     entry: ModelEntry,
     exchange: Exchange,
     traits: ModelTraits,
+    gallery: Gallery,
 }
 
 impl OpenAi {
@@ -56,7 +59,14 @@ impl OpenAi {
             wraps_results: false,
             provider_call_ids: entry.call_ids == CallIds::Provider,
         };
-        Ok(Self { entry, exchange, traits })
+        Ok(Self { entry, exchange, traits, gallery: Gallery::default() })
+    }
+
+    /// Lets it read images out of `blobs`; they are sent only where the entry says that the model takes images (CONFLICT-33).
+    #[must_use]
+    pub fn with_images(mut self, blobs: Option<Arc<dyn BlobRows>>) -> Self {
+        self.gallery = Gallery::new(self.entry.images, blobs);
+        self
     }
 }
 
@@ -72,9 +82,11 @@ impl Model for OpenAi {
         cancel: &'a dyn Cancel,
     ) -> BoxFuture<'a, Result<ModelTurn, ModelError>> {
         Box::pin(async move {
-            let body = request::body(&self.entry, &self.exchange.server, request).to_string();
+            let (server, names) = (&self.exchange.server, Names::new(&request.tools));
+            let images = self.gallery.of(request).await;
+            let body = request::body(&self.entry, server, request, &names, &images).to_string();
             let answer: Answer = self.exchange.ask(body.as_bytes(), sink, cancel).await?;
-            let turn = answer.finish(&request.tools, &self.exchange.server);
+            let turn = unless_filtered(&self.traits.name, answer.finish(&names, server), "content_filter")?;
             if self.traits.provider_call_ids {
                 call_ids::check(&self.traits.name, &turn.calls, request)?;
             }

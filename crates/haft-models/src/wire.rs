@@ -3,16 +3,26 @@
 //! Start with [`Exchange`], which sends a body and reads an [`Answer`]. It knows no provider's JSON.
 
 mod address;
+mod arguments;
 mod exchange;
+mod ids;
+mod images;
+pub(crate) mod layout;
 pub(crate) mod metadata;
+mod names;
 mod retry;
 mod retry_after;
 mod sse;
 mod words;
 
-use haft_core::ports::TurnSink;
+use haft_core::ports::{FinishReason, ModelError, ModelTurn, TurnSink};
+use serde_json::{Map, Value};
 
+pub(crate) use arguments::Written;
 pub(crate) use exchange::Exchange;
+pub(crate) use ids::{WireIds, aliases};
+pub(crate) use images::{Gallery, Images};
+pub(crate) use names::Names;
 pub(crate) use sse::Event;
 pub(crate) use words::{reported, shortened};
 
@@ -59,4 +69,33 @@ pub(crate) trait Answer: Default + Send {
     fn is_done(&self) -> bool;
     /// Whether nothing at all came.
     fn is_empty(&self) -> bool;
+}
+
+/// `turn`, unless a filter of the provider left nothing of it: that is a refusal, whose words are `why`.
+pub(crate) fn unless_filtered(model: &str, turn: ModelTurn, why: &str) -> Result<ModelTurn, ModelError> {
+    if turn.finish_reason != FinishReason::ContentFilter
+        || !turn.text.trim().is_empty()
+        || !turn.calls.is_empty()
+    {
+        return Ok(turn);
+    }
+    Err(refused_by_filter(model, why))
+}
+
+/// A request that a filter of the provider refused, in the provider's words.
+pub(crate) fn refused_by_filter(model: &str, why: &str) -> ModelError {
+    let why = shortened(why.trim_end_matches('.'), 300);
+    let body =
+        format!("its filter let no answer through: {why}. Say it in other words, or choose another model");
+    ModelError::Refused { model: model.to_owned(), status: 200, body }
+}
+
+/// Adds what a model entry wants in every request: it beats what stands there, objects are merged.
+pub(crate) fn add_extra(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+    for (key, value) in extra {
+        match (body.get_mut(key), value) {
+            (Some(Value::Object(own)), Value::Object(more)) => add_extra(own, more),
+            _ => drop(body.insert(key.clone(), value.clone())),
+        }
+    }
 }

@@ -2,13 +2,13 @@
 //!
 //! It knows the JSON of chat completions and nothing of HTTP. What it does not know is kept and goes back with the message.
 
+use haft_core::RequestedCall;
 use haft_core::ports::{FinishReason, ModelTurn, TurnSink, Usage};
-use haft_core::{ModelTool, RequestedCall};
 use haft_schema::json;
 use serde_json::{Map, Value};
 
 use super::calls::{Calls, merge};
-use crate::wire::{self, Broken, Event, metadata, reported, shortened};
+use crate::wire::{self, Broken, Event, Names, metadata, reported, shortened};
 
 /// Names under which servers show reasoning; the first that a piece carries is shown.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
@@ -154,7 +154,7 @@ impl Answer {
     }
 
     /// The finished turn. `server` marks whose metadata it is.
-    pub(super) fn finish(mut self, tools: &[ModelTool], server: &str) -> ModelTurn {
+    pub(super) fn finish(mut self, names: &Names<'_>, server: &str) -> ModelTurn {
         let said = self.finish_reason.unwrap_or(FinishReason::Other);
         let with_calls = !self.calls.is_empty();
         // Servers say `stop` beside calls, and `tool_calls` without any.
@@ -163,7 +163,7 @@ impl Answer {
             (FinishReason::ToolCalls, false) => FinishReason::Stop,
             (said, _) => said,
         };
-        let calls: Vec<RequestedCall> = self.calls.finish(tools, said == FinishReason::Length, server);
+        let calls: Vec<RequestedCall> = self.calls.finish(names, said == FinishReason::Length, server);
         if !with_calls {
             // Reasoning goes back inside a chain of calls, where servers insist on it, and nowhere else, where some refuse it.
             for field in REASONING_FIELDS {

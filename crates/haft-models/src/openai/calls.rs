@@ -3,14 +3,11 @@
 //! Servers count an index and split the arguments; others send whole calls under one index, repeat the id in every piece
 //! or in every call, send no id, no index or an object for the arguments. All of that ends in the same calls.
 
-use haft_core::{ModelTool, RequestedCall, WireId};
-use haft_schema::json::{self, Problem, Syntax};
+use haft_core::RequestedCall;
+use haft_schema::json::{self, Syntax};
 use serde_json::{Map, Value};
 
-use crate::wire::metadata;
-
-/// Longest part of unreadable arguments that is kept.
-const RAW_CHARS: usize = 4_000;
+use crate::wire::{Names, Written, metadata};
 
 /// Calls that are being put together.
 #[derive(Debug, Default)]
@@ -63,8 +60,8 @@ impl Calls {
 
     /// The finished calls, in the order in which they began. `cut`: the answer ran out of tokens;
     /// `server` marks whose the opaque data are.
-    pub(super) fn finish(self, tools: &[ModelTool], cut: bool, server: &str) -> Vec<RequestedCall> {
-        self.slots.into_iter().map(|slot| slot.finish(tools, cut, server)).collect()
+    pub(super) fn finish(self, names: &Names<'_>, cut: bool, server: &str) -> Vec<RequestedCall> {
+        self.slots.into_iter().map(|slot| slot.written(server).read(names, cut)).collect()
     }
 }
 
@@ -149,68 +146,9 @@ impl Slot {
         merge(&mut self.extra, piece.extra);
     }
 
-    fn finish(self, tools: &[ModelTool], cut: bool, server: &str) -> RequestedCall {
-        let wire_id = (!self.id.is_empty()).then(|| WireId::new(self.id));
-        let name = self.name.trim().to_owned();
-        let reason = match read_arguments(&self.arguments, tools.iter().find(|tool| tool.alias == name)) {
-            Ok(_) if name.is_empty() => {
-                "The call names no tool. Call a tool by its name, with its arguments.".to_owned()
-            }
-            Ok(arguments) => {
-                return RequestedCall::Call {
-                    name,
-                    arguments,
-                    wire_id,
-                    provider_metadata: (!self.extra.is_empty()).then(|| metadata::wrap(server, self.extra)),
-                    repairs: Vec::new(),
-                };
-            }
-            Err(_) if cut => {
-                "The answer ran out of tokens inside this call, so nothing was run. Ask for less at once."
-                    .to_owned()
-            }
-            Err(reason) => reason,
-        };
-        let name = (!name.is_empty()).then_some(name);
-        RequestedCall::Malformed { name, reason, raw: shortened(self.arguments), wire_id }
-    }
-}
-
-/// The arguments as an object. Nothing at all and `null` are no arguments.
-fn read_arguments(text: &str, tool: Option<&ModelTool>) -> Result<Map<String, Value>, String> {
-    if matches!(text.trim(), "" | "null") {
-        return Ok(Map::new());
-    }
-    match json::read(text, tool.map(|tool| tool.input_schema.view())) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(other) => Err(format!(
-            "The arguments are {}, not a JSON object. Write them as one object: {{\"name\": value, …}}.",
-            kind(&other)
-        )),
-        Err(error) if error.problem == Problem::Cut => {
-            Err(format!("The arguments end before their JSON does ({error}). Write the whole object."))
-        }
-        Err(error) => Err(format!(
-            "The arguments are not JSON: {error}. Write them as one object: {{\"name\": value, …}}."
-        )),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(RAW_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    fn written(self, server: &str) -> Written {
+        let metadata = (!self.extra.is_empty()).then(|| metadata::wrap(server, self.extra));
+        Written { id: self.id, name: self.name, arguments: self.arguments, metadata }
     }
 }
 

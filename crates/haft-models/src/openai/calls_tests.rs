@@ -1,4 +1,4 @@
-use haft_core::ToolId;
+use haft_core::{ModelTool, ToolId};
 use haft_schema::Schema;
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,7 +16,7 @@ fn taken(pieces: Value) -> Calls {
 }
 
 fn finished(pieces: Value) -> Vec<RequestedCall> {
-    taken(pieces).finish(&[], false, "s")
+    taken(pieces).finish(&Names::new(&[]), false, "s")
 }
 
 /// Id, name and arguments of every call.
@@ -146,7 +146,8 @@ fn arguments_that_are_no_json_object_are_malformed_and_say_why() {
             "The call names no tool. Call a tool by its name, with its arguments.",
         ]
     );
-    let cut = taken(json!([piece(Some(0), None, Some("add"), "{\"x\": \"ab")])).finish(&[], true, "s");
+    let cut =
+        taken(json!([piece(Some(0), None, Some("add"), "{\"x\": \"ab")])).finish(&Names::new(&[]), true, "s");
     assert_eq!(
         cut,
         [RequestedCall::Malformed {
@@ -170,7 +171,9 @@ fn numbers_for_text_keep_their_digits() {
         example: None,
     };
     let calls = taken(json!([piece(Some(0), None, Some("note"), "{\"label\": 1.50}")]));
-    let RequestedCall::Call { arguments, .. } = &calls.finish(&[tool], false, "s")[0] else { panic!() };
+    let RequestedCall::Call { arguments, .. } = &calls.finish(&Names::new(&[tool]), false, "s")[0] else {
+        panic!()
+    };
     assert_eq!(arguments["label"], "1.50");
 }
 

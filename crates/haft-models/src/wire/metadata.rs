@@ -16,3 +16,16 @@ pub(crate) fn unwrap<'a>(server: &str, metadata: Option<&'a Value>) -> Option<&'
     (metadata.get("server")?.as_str()? == server).then_some(())?;
     metadata.get("fields")?.as_object()
 }
+
+/// Adds opaque fields; they never replace what Haft says itself.
+pub(crate) fn add_fields(into: &mut Map<String, Value>, fields: Option<&Map<String, Value>>) {
+    for (key, value) in fields.into_iter().flatten() {
+        match (into.get_mut(key), value) {
+            (None, value) => {
+                into.insert(key.clone(), value.clone());
+            }
+            (Some(Value::Object(own)), Value::Object(more)) => add_fields(own, Some(more)),
+            (Some(_), _) => {}
+        }
+    }
+}

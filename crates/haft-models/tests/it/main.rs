@@ -5,10 +5,13 @@
     reason = "helpers of tests fail loudly and take values that are built in place"
 )]
 
+mod anthropic;
 mod demo;
+mod gemini;
 mod local;
 mod openai_failures;
 mod openai_turns;
+mod providers;
 mod scripted;
 mod support;
 mod text_dialect;

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::message::Message;
-use haft_core::ports::{BoxFuture, Cancel, ModelRequest, TurnSink};
-use haft_core::{ModelTool, ToolChoice, ToolId};
-use haft_models::ModelEntry;
+use haft_core::message::{Message, ResultMessage};
+use haft_core::ports::{
+    BoxFuture, Cancel, FinishReason, ModelError, ModelRequest, ModelTurn, NeverCancelled, TurnSink,
+};
+use haft_core::{CallId, ModelTool, RequestedCall, ToolChoice, ToolId, WireId};
+use haft_models::{Api, ModelEntry, connect};
 use haft_schema::Schema;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -43,10 +45,34 @@ impl Reply {
         Self::stream(&text)
     }
 
+    /// A stream of Anthropic's events, each named by its type.
+    pub(crate) fn messages(data: &[Value]) -> Self {
+        Self::stream(&messages(data))
+    }
+
+    /// A stream of Gemini's chunks; it ends with the connection.
+    pub(crate) fn chunks(data: &[Value]) -> Self {
+        Self::stream(&chunks(data))
+    }
+
     /// A body without a length, as streams are.
     pub(crate) fn stream(body: &str) -> Self {
         Self::Send(vec![STREAM.to_vec(), body.as_bytes().to_vec()])
     }
+}
+
+/// The text of a stream of Anthropic's events.
+pub(crate) fn messages(data: &[Value]) -> String {
+    let events = data.iter().map(|one| {
+        let name = one["type"].as_str().unwrap_or_default();
+        format!("event: {name}\ndata: {one}\n\n")
+    });
+    events.collect()
+}
+
+/// The text of a stream of Gemini's chunks.
+pub(crate) fn chunks(data: &[Value]) -> String {
+    data.iter().map(|one| format!("data: {one}\r\n\r\n")).collect()
 }
 
 /// The head of a stream that ends with the connection.
@@ -102,6 +128,13 @@ impl Server {
     pub(crate) fn entry(&self) -> ModelEntry {
         let mut entry = ModelEntry::new("m", format!("http://{}/v1", self.address), "small");
         entry.retry_wait = Duration::from_millis(1);
+        entry
+    }
+
+    /// An entry for this server, spoken to in `api`.
+    pub(crate) fn entry_for(&self, api: Api) -> ModelEntry {
+        let mut entry = self.entry();
+        entry.api = api;
         entry
     }
 
@@ -170,6 +203,62 @@ impl Cancel for Switch {
 
     fn cancelled(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.0.notified())
+    }
+}
+
+/// Asks the model of `entry`.
+pub(crate) async fn ask(entry: ModelEntry, request: &ModelRequest) -> (Result<ModelTurn, ModelError>, Heard) {
+    let model = connect(entry).unwrap();
+    let mut heard = Heard::default();
+    let turn = model.turn(request, &mut heard, &NeverCancelled).await;
+    (turn, heard)
+}
+
+/// A call of the weather tool.
+pub(crate) fn call(wire_id: Option<&str>, city: &str) -> RequestedCall {
+    let mut call = RequestedCall::call("get_weather", json!({"city": city}).as_object().unwrap().clone());
+    if let RequestedCall::Call { wire_id: id, .. } = &mut call {
+        *id = wire_id.map(WireId::new);
+    }
+    call
+}
+
+/// An answer as it stands in the history, its calls with the host's ids `c_i_<turn>_<n>`.
+pub(crate) fn assistant(number: u32, turn: ModelTurn) -> Message {
+    let call_ids = (1..=turn.calls.len()).map(|one| CallId::new(format!("c_i_{number}_{one}"))).collect();
+    Message::Assistant {
+        text: turn.text,
+        raw: turn.raw,
+        calls: turn.calls,
+        call_ids,
+        provider_metadata: turn.provider_metadata,
+    }
+}
+
+/// An answer of another model: `text` and `calls`.
+pub(crate) fn answered(text: &str, calls: Vec<RequestedCall>) -> ModelTurn {
+    ModelTurn {
+        text: text.into(),
+        reasoning: String::new(),
+        calls,
+        raw: None,
+        finish_reason: FinishReason::ToolCalls,
+        usage: None,
+        provider_metadata: None,
+    }
+}
+
+/// The result of the weather tool for the call `call_id`.
+pub(crate) fn weather_result(call_id: &str, body: &str) -> ResultMessage {
+    ResultMessage {
+        call_id: CallId::new(call_id),
+        wire_id: None,
+        tool_id: Some(ToolId::own("get_weather")),
+        alias: "get_weather".into(),
+        is_error: false,
+        content: "content".into(),
+        body: body.into(),
+        images: Vec::new(),
     }
 }
 
