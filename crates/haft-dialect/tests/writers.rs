@@ -76,6 +76,37 @@ fn visible_text_stands_where_the_dialect_has_a_place_for_it() {
 }
 
 #[test]
+fn answers_are_one_object() {
+    let arguments = json!({"port": "Brest"});
+    let call = WrittenCall { name: "tide_table", arguments: object(&arguments) };
+    let writer = Writer::of_answers(Dialect::Hermes);
+    assert_eq!(
+        writer.message("Say \"hi\".", &[call, call]).unwrap(),
+        "{\"text\": \"Say \\\"hi\\\".\", \"tool_calls\": [{\"name\": \"tide_table\", \"arguments\": {\"port\": \"Brest\"}}, \
+         {\"name\": \"tide_table\", \"arguments\": {\"port\": \"Brest\"}}]}"
+    );
+    assert_eq!(writer.message("Hi.", &[]).unwrap(), "{\"text\": \"Hi.\", \"tool_calls\": []}");
+    let read =
+        haft_dialect::read_answer(&writer.message("Hi.", &[call]).unwrap(), haft_dialect::FinishReason::Stop);
+    let read = read.unwrap();
+    assert_eq!(
+        (read.text.as_str(), read.calls),
+        ("Hi.", vec![Ok(("tide_table".to_owned(), object(&arguments).clone()))])
+    );
+    assert_eq!(writer.results(&[]), "");
+    let schema = Schema::empty_object();
+    let tool = ToolInfo { name: "ping", description: "Pings.", schema: &schema, example: None };
+    let told = writer.instructions(&[tool], ExecutionMode::Serial);
+    assert!(told.contains("Answer with one JSON object and nothing else"), "{told}");
+    assert!(
+        told.contains(
+            "Example:\n{\"text\": \"\", \"tool_calls\": [{\"name\": \"ping\", \"arguments\": {}}]}"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_cannot_be_carried_is_said() {
     let said = |dialect: Dialect, name: &str, arguments: Value| {
         writer(dialect)

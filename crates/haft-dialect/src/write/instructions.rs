@@ -5,9 +5,7 @@ use haft_schema::{Schema, View};
 use serde_json::{Map, Value};
 
 use super::layout::{Layout, Piece, ValueForm};
-use super::layouts::layout;
 use super::{Writer, WrittenCall};
-use crate::Dialect;
 
 /// How the calls of one turn are executed; the instructions say so (CONFLICT-27).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +37,7 @@ pub(super) fn instructions(writer: &Writer, tools: &[ToolInfo<'_>], mode: Execut
     };
     let mut text = format!(
         "<tool_instructions>\n<format>\nYou may make one or more tool calls per turn. {order}\n{}\n</format>\n\n",
-        rules(writer.dialect)
+        rules(writer.layout)
     );
     for tool in tools {
         push_tool(tool, writer, &mut text);
@@ -49,11 +47,10 @@ pub(super) fn instructions(writer: &Writer, tools: &[ToolInfo<'_>], mode: Execut
 }
 
 /// What must be said about the form beside an example.
-fn rules(dialect: Dialect) -> String {
-    if dialect == Dialect::ArtifactXml {
-        return "Wrap ALL parameter values in <![CDATA[...]]>.".to_owned();
+fn rules(layout: &Layout) -> String {
+    if let Some(rule) = layout.rule {
+        return rule.to_owned();
     }
-    let layout = layout(dialect);
     let mut text = "Write a call exactly as the examples below show it, marks included. ".to_owned();
     text.push_str(layout.call.iter().find_map(values).unwrap_or("The arguments are one JSON object."));
     if let Some(rule) = several(layout) {

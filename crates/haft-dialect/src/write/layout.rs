@@ -14,8 +14,10 @@ pub(crate) struct Layout {
     pub(crate) close: &'static str,
     /// What stands round visible text before the calls.
     pub(crate) text: (&'static str, &'static str),
-    /// Where visible text may stand, for a grammar.
+    /// Where visible text may stand beside calls.
     pub(crate) place: TextPlace,
+    /// What a model must be told beside an example, where it is not what the pieces say themselves.
+    pub(crate) rule: Option<&'static str>,
 }
 
 /// Where visible text may stand beside calls, so that a reader finds them.
@@ -33,6 +35,12 @@ impl Layout {
     /// The same with text before the calls alone.
     pub(crate) const fn last(mut self) -> Self {
         self.place = TextPlace::Before;
+        self
+    }
+
+    /// The same with a rule of its own for models.
+    pub(crate) const fn told(mut self, rule: &'static str) -> Self {
+        self.rule = Some(rule);
         self
     }
 

@@ -9,7 +9,15 @@ use crate::Dialect;
 
 /// One block for each call, blocks on lines of their own.
 const fn blocks(call: &'static [Piece]) -> Layout {
-    Layout { open: &[], call, between: "\n", close: "", text: ("", "\n"), place: TextPlace::Around }
+    Layout {
+        open: &[],
+        call,
+        between: "\n",
+        close: "",
+        text: ("", "\n"),
+        place: TextPlace::Around,
+        rule: None,
+    }
 }
 
 /// One block for all calls.
@@ -19,7 +27,7 @@ const fn section(
     between: &'static str,
     close: &'static str,
 ) -> Layout {
-    Layout { open, call, between, close, text: ("", "\n"), place: TextPlace::Around }
+    Layout { open, call, between, close, text: ("", "\n"), place: TextPlace::Around, rule: None }
 }
 
 /// `{"name": "N", "arguments": {…}}`
@@ -201,6 +209,7 @@ const KIMI_K3: Layout = Layout {
     close: "<|close|>tools<|sep|>",
     text: ("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
     place: TextPlace::Before,
+    rule: None,
 };
 
 const LLAMA3_JSON: Layout =
@@ -238,6 +247,7 @@ const FUNCTIONARY_V32: Layout = Layout {
     close: "",
     text: ("all\n", ""),
     place: TextPlace::Before,
+    rule: None,
 };
 const COMMAND_R: Layout = section(
     &[T("Action: ```json\n[\n")],
@@ -282,6 +292,7 @@ const HARMONY: Layout = Layout {
     close: "",
     text: ("<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
     place: TextPlace::Before,
+    rule: None,
 };
 
 const MUSE_GLIMMER: Layout = section(
@@ -462,7 +473,16 @@ const ARTIFACT_XML: Layout = blocks(&[
     T("  </params>\n</"),
     Tag,
     T(">"),
-]);
+])
+.told("Wrap ALL parameter values in <![CDATA[...]]>.");
+
+/// How an answer without visible text begins.
+pub(crate) const ANSWER_OPEN: &str = "{\"text\": \"\", \"tool_calls\": [";
+
+/// An answer that is one JSON object, as servers send it that hold a model to a schema.
+pub(crate) const ANSWER: Layout = section(&[T(ANSWER_OPEN)], NAMED, ", ", "]}").alone().told(
+    "Answer with one JSON object and nothing else: `text` is what people read, `tool_calls` are your calls, or an empty list.",
+);
 
 /// The layout of a dialect; `auto` writes as `artifact-xml`.
 pub(crate) const fn layout(dialect: Dialect) -> &'static Layout {

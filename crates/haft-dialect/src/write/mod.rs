@@ -18,6 +18,7 @@ pub use instructions::{ExecutionMode, ToolInfo};
 pub use result::WrittenResult;
 
 use crate::{Dialect, Tags};
+use layout::{Layout, TextPlace};
 
 /// Writes one dialect.
 ///
@@ -38,6 +39,9 @@ use crate::{Dialect, Tags};
 pub struct Writer {
     dialect: Dialect,
     tags: Tags,
+    layout: &'static Layout,
+    /// Messages are one JSON object each.
+    answers: bool,
 }
 
 impl Writer {
@@ -45,7 +49,13 @@ impl Writer {
     /// be named otherwise.
     pub fn new(dialect: Dialect, tags: Tags) -> Self {
         let dialect = if dialect == Dialect::Auto { Dialect::ArtifactXml } else { dialect };
-        Self { dialect, tags }
+        Self { dialect, tags, layout: layouts::layout(dialect), answers: false }
+    }
+
+    /// A writer of messages that are one JSON object each, as [`read_answer`](crate::read_answer) reads them; results are those
+    /// of `dialect`.
+    pub fn of_answers(dialect: Dialect) -> Self {
+        Self { layout: &layouts::ANSWER, answers: true, ..Self::new(dialect, Tags::default()) }
     }
 
     /// The dialect.
@@ -59,11 +69,12 @@ impl Writer {
     /// The dialect has no form for a name or a value; nothing is written then.
     pub fn calls(&self, calls: &[WrittenCall<'_>]) -> Result<String, CannotCarry> {
         let mut text = String::new();
-        let layout = layouts::layout(self.dialect);
-        call::push_calls(layout, calls, &self.tags.call, &mut text).map_err(|(index, what)| CannotCarry {
-            dialect: self.dialect,
-            tool: calls.get(index).map(|call| call.name.to_owned()).unwrap_or_default(),
-            what,
+        call::push_calls(self.layout, calls, &self.tags.call, &mut text).map_err(|(index, what)| {
+            CannotCarry {
+                dialect: self.dialect,
+                tool: calls.get(index).map(|call| call.name.to_owned()).unwrap_or_default(),
+                what,
+            }
         })?;
         Ok(text)
     }
@@ -74,11 +85,23 @@ impl Writer {
     /// As [`Writer::calls`].
     pub fn message(&self, text: &str, calls: &[WrittenCall<'_>]) -> Result<String, CannotCarry> {
         let written = self.calls(calls)?;
+        if self.answers {
+            let mut message = String::from("{\"text\": ");
+            values::push_json_string(text, &mut message);
+            message.push_str(", \"tool_calls\": [");
+            message.push_str(written.strip_prefix(layouts::ANSWER_OPEN).unwrap_or("]}"));
+            return Ok(message);
+        }
         if text.is_empty() || calls.is_empty() {
             return Ok(if calls.is_empty() { text.to_owned() } else { written });
         }
-        let (before, behind) = layouts::layout(self.dialect).text;
+        let (before, behind) = self.layout.text;
         Ok(format!("{before}{text}{behind}{written}"))
+    }
+
+    /// Whether a reader finds calls beside visible text: in some dialects the calls must be the whole message.
+    pub fn text_beside_calls(&self) -> bool {
+        self.answers || self.layout.place != TextPlace::Nowhere
     }
 
     /// The results of a batch, in the order of its calls, as they go back to the model (RES-02, DIA-16).
