@@ -8,7 +8,7 @@ use crate::report::{Report, XtaskError};
 
 /// The crates, lowest storey first. Crates of one storey do not see each other.
 const STOREYS: [&[&str]; 6] = [
-    &["haft-schema"],
+    &["haft-command", "haft-schema"],
     &["haft-core", "haft-dialect", "haft-macros", "haft-sandbox"],
     &["haft-engine", "haft-mcp", "haft-models", "haft-store", "haft-tools"],
     &["haft"],
