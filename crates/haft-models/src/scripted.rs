@@ -3,6 +3,7 @@
 //! It reads no files: the text of the script is handed in. One turn a request, in order, whoever asks.
 
 mod read;
+pub(crate) mod write;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -122,7 +123,7 @@ impl Scripted {
             text: turn.chunks.concat(),
             reasoning: turn.reasoning.clone(),
             calls: turn.calls.clone(),
-            raw: None,
+            raw: turn.raw.clone(),
             finish_reason: turn.finish_reason.unwrap_or(own),
             usage: turn.usage,
             provider_metadata: turn.provider_metadata.clone(),

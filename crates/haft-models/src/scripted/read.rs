@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::ScriptError;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "agent",
     "text",
     "chunks",
@@ -19,6 +19,7 @@ const KEYS: [&str; 11] = [
     "finish_reason",
     "usage",
     "provider_metadata",
+    "raw",
     "delay_ms",
     "error",
     "expect",
@@ -39,6 +40,8 @@ pub(super) struct ScriptTurn {
     pub(super) finish_reason: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
     pub(super) provider_metadata: Option<Value>,
+    /// The answer as written, where that differs from its text.
+    pub(super) raw: Option<String>,
     pub(super) delay: Duration,
     /// Status and body of a refusal.
     pub(super) error: Option<(u16, String)>,
@@ -84,6 +87,7 @@ fn read_line(number: usize, line: &str) -> Result<ScriptTurn, String> {
         .transpose()?;
     turn.usage = taken(&mut map, "usage").map(usage).transpose()?;
     turn.provider_metadata = taken(&mut map, "provider_metadata");
+    turn.raw = taken(&mut map, "raw").map(|value| text("raw", value)).transpose()?;
     if let Some(value) = taken(&mut map, "delay_ms") {
         let most = |delay: &u64| *delay <= MOST_DELAY_MS;
         let delay = value.as_u64().filter(most).ok_or("`delay_ms` must be a whole number up to 3600000")?;
@@ -133,11 +137,22 @@ fn list(key: &str, value: Value) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Arguments are an object, or text as providers send it: text that is no object makes a malformed call.
+/// Arguments are an object, or text as providers send it: text that is no object makes a malformed call. `malformed` says of
+/// a recorded call why it could not be read.
 fn call(value: Value) -> Result<RequestedCall, String> {
     let mut map = object("a call in `tool_calls`", value)?;
-    check_keys("a call", &map, &["id", "name", "arguments"])?;
+    check_keys("a call", &map, &["id", "name", "arguments", "repairs", "provider_metadata", "malformed"])?;
     let wire_id = taken(&mut map, "id").map(|value| text("id", value)).transpose()?.map(WireId::new);
+    if let Some(reason) = taken(&mut map, "malformed") {
+        let name = taken(&mut map, "name").map(|value| text("name", value)).transpose()?;
+        let raw = taken(&mut map, "arguments").map(|value| text("arguments", value)).transpose()?;
+        let (reason, raw) = (text("malformed", reason)?, raw.unwrap_or_default());
+        return Ok(RequestedCall::Malformed { name, reason, raw, wire_id });
+    }
+    let repairs = taken(&mut map, "repairs").map(|value| list("repairs", value)).transpose()?;
+    let repairs =
+        repairs.into_iter().flatten().map(|repair| text("repairs", repair)).collect::<Result<_, _>>()?;
+    let provider_metadata = taken(&mut map, "provider_metadata");
     let name = taken(&mut map, "name").ok_or("a call in `tool_calls` has no `name`")?;
     let name = text("name", name)?;
     let arguments = match taken(&mut map, "arguments") {
@@ -156,7 +171,7 @@ fn call(value: Value) -> Result<RequestedCall, String> {
         },
         Some(_) => return Err("`arguments` must be an object or text".to_owned()),
     };
-    Ok(RequestedCall::Call { name, arguments, wire_id, provider_metadata: None, repairs: Vec::new() })
+    Ok(RequestedCall::Call { name, arguments, wire_id, provider_metadata, repairs })
 }
 
 fn finish_reason(word: &str) -> Result<FinishReason, String> {
