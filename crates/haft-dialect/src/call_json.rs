@@ -5,12 +5,15 @@ use std::borrow::Cow;
 
 use haft_schema::json::{self, Literal, ReadError, Syntax};
 
-use crate::scan::{NeedMore, Reads, Source, is_blank};
+use crate::mend;
+use crate::scan::{NeedMore, Reads, Source};
 use crate::tools::ToolSet;
 
 const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
 const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "args", "tool_input"];
 const ID_KEYS: [&str; 3] = ["id", "tool_call_id", "call_id"];
+/// Keys that hold one call.
+const SINGLE_KEYS: [&str; 2] = ["tool_call", "function_call"];
 const LIST_KEYS: [&str; 2] = ["tool_calls", "calls"];
 
 /// A JSON value in a text, and how it was read.
@@ -55,106 +58,17 @@ pub(crate) fn value_at(source: Source<'_>, at: usize) -> Reads<Result<Found<'_>,
     Ok(Err(first.unwrap_or(ReadError { position: 0, problem: json::Problem::Cut })))
 }
 
-/// The text with its missing closing brackets added, if brackets are all that is missing.
-pub(crate) fn with_brackets_closed(text: &str) -> Option<String> {
-    let mut open: Vec<char> = Vec::new();
-    let mut in_string = false;
-    let mut escaped = false;
-    for character in text.chars() {
-        if in_string {
-            match character {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match character {
-            '"' => in_string = true,
-            '{' => open.push('}'),
-            '[' => open.push(']'),
-            '}' | ']' if open.pop() != Some(character) => return None,
-            _ => {}
-        }
-        if open.len() > json::MAX_DEPTH {
-            return None;
-        }
-    }
-    if in_string || open.is_empty() {
-        return None;
-    }
-    let mut closed = text.trim_end_matches(is_blank).to_owned();
-    closed.extend(open.into_iter().rev());
-    Some(closed)
-}
-
-/// The text with the quotes inside of its strings escaped, if what follows each quote tells which of them end a string,
-/// and the ones inside come in pairs.
-pub(crate) fn with_quotes_escaped(text: &str) -> Option<String> {
-    let mut escaped = String::with_capacity(text.len() + 16);
-    let mut open: Vec<char> = Vec::new();
-    let mut string: Option<InString> = None;
-    let mut before = ' ';
-    let mut mended = false;
-    let mut characters = text.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match (&mut string, character) {
-            (Some(_), '\\') => {
-                escaped.push(character);
-                escaped.extend(characters.next().map(|(_, next)| next));
-                continue;
-            }
-            (Some(inside), '"') => {
-                let next = text.get(at + 1..)?.trim_start_matches(is_blank).chars().next();
-                let ends = if inside.is_key { next == Some(':') } else { matches!(next?, ',' | '}' | ']') };
-                if !ends {
-                    inside.quotes += 1;
-                    mended = true;
-                    escaped.push('\\');
-                } else if inside.quotes % 2 == 0 {
-                    string = None;
-                    before = '"';
-                } else {
-                    return None;
-                }
-            }
-            (Some(_), _) => {}
-            (None, '"') => {
-                let is_key = open.last() == Some(&'{') && matches!(before, '{' | ',');
-                string = Some(InString { is_key, quotes: 0 });
-            }
-            (None, _) => {
-                match character {
-                    '{' | '[' => open.push(character),
-                    '}' | ']' => drop(open.pop()),
-                    _ => {}
-                }
-                if !is_blank(character) {
-                    before = character;
-                }
-            }
-        }
-        escaped.push(character);
-    }
-    (mended && string.is_none()).then_some(escaped)
-}
-
-/// A string that is being read.
-struct InString {
-    is_key: bool,
-    /// Quotes inside of it that are not escaped.
-    quotes: u32,
-}
-
 /// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
 pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<JsonCall<'a>, NoCall>> {
     match literal {
         Literal::Array(items) => items.into_iter().flat_map(|item| calls(item, tools)).collect(),
         Literal::Object(mut entries) => {
-            let listed = entries
-                .iter()
-                .position(|(key, value)| LIST_KEYS.contains(&&**key) && matches!(value, Literal::Array(_)));
+            let listed = entries.iter().position(|(key, value)| {
+                LIST_KEYS.contains(&&**key) && matches!(value, Literal::Array(_))
+                    || SINGLE_KEYS.contains(&&**key)
+                        && matches!(value, Literal::Object(_))
+                        && entries.len() == 1
+            });
             match listed {
                 Some(index) => calls(entries.swap_remove(index).1, tools),
                 None => vec![call(entries, tools)],
@@ -207,14 +121,16 @@ fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
 fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
     // `{"declared": {…}}`: the name is the only key.
     if let [(key, Literal::Object(_))] = entries.as_slice()
-        && tools.resolve(key).is_some()
+        && (tools.resolve(key).is_some()
+            || !NAME_KEYS.contains(&&**key) && !ARGUMENT_KEYS.contains(&&**key) && !key.is_empty())
     {
         let (name, value) = entries.into_iter().next().ok_or(NoCall::NoName)?;
-        return Ok(JsonCall { id: None, name, arguments: object(value).unwrap_or_default() });
+        return Ok(JsonCall { id: None, name, arguments: mend::object(value).unwrap_or_default() });
     }
     let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
     let mut found = JsonCall { id: None, name, arguments: Vec::new() };
     let mut given: Option<Literal<'a>> = None;
+    let mut rest = Vec::new();
     for (key, value) in entries {
         match value {
             Literal::String(id) if ID_KEYS.contains(&&*key) => found.id = Some(id.into_owned()),
@@ -224,30 +140,84 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
                 });
             }
             value if ARGUMENT_KEYS.contains(&&*key) => given = given.or(Some(value)),
-            _ => {}
+            value if NAME_KEYS.contains(&&*key) || key == "type" => drop(value),
+            value => rest.push((key, value)),
         }
     }
     found.arguments = match given {
-        None | Some(Literal::Null) => Vec::new(),
-        Some(value) => object(value).ok_or(NoCall::ArgumentsNoObject)?,
+        // The parameters stand beside the name.
+        None => {
+            let tool = tools.resolve(&found.name).map(|(tool, _)| tool);
+            let all_known =
+                tool.is_some_and(|tool| rest.iter().all(|(key, _)| tool.parameter(key).is_some()));
+            if all_known { rest } else { Vec::new() }
+        }
+        Some(Literal::Null) => Vec::new(),
+        Some(Literal::Array(items)) if items.is_empty() => Vec::new(),
+        Some(value) => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
     };
     Ok(found)
 }
 
-/// The entries of an object, also of one that is written as text inside a string.
-fn object<'a>(value: Literal<'a>) -> Option<Vec<(Cow<'a, str>, Literal<'a>)>> {
-    match value {
-        Literal::Object(entries) => Some(entries),
-        Literal::String(text) if text.trim_matches(is_blank).is_empty() => Some(Vec::new()),
-        Literal::String(text) => {
-            let literal = [Syntax::Json, Syntax::Literal]
-                .into_iter()
-                .find_map(|syntax| json::parse(text.trim_matches(is_blank), syntax).ok())?;
-            match literal.into_owned() {
-                Literal::Object(entries) => Some(entries),
-                _ => None,
-            }
-        }
-        _ => None,
+/// A call whose name stands before its arguments. The arguments may repeat the name, be wrapped in a key of their own, or, where the name is
+/// only an id (`call_…`), hold the name.
+pub(crate) fn named<'a>(
+    written: &'a str,
+    mut entries: Vec<(Cow<'a, str>, Literal<'a>)>,
+    tools: &ToolSet,
+) -> JsonCall<'a> {
+    let (name, id) = name_and_id(written);
+    let tool = name.and_then(|name| tools.resolve(name)).map(|(tool, _)| tool);
+    let free = |key: &str| tool.is_none_or(|tool| tool.parameter(key).is_none());
+    let mut call = JsonCall {
+        id: id.map(str::to_owned),
+        name: Cow::Borrowed(name.unwrap_or_default()),
+        arguments: Vec::new(),
+    };
+    if name.is_none()
+        && let Some(index) = entries.iter().position(|(key, value)| name_of(key, value).is_some())
+    {
+        let (key, value) = entries.remove(index);
+        call.name = name_of(&key, &value).unwrap_or_default();
     }
+    let wraps = |(key, value): &(Cow<'a, str>, Literal<'a>)| {
+        ARGUMENT_KEYS.contains(&&**key)
+            && free(key)
+            && matches!(value, Literal::Object(_) | Literal::String(_))
+    };
+    let says_nothing = |(key, value): &(Cow<'a, str>, Literal<'a>)| {
+        free(key)
+            && (ID_KEYS.contains(&&**key)
+                || key == "type"
+                || name_of(key, value).is_some_and(|inner| same_name(&inner, &call.name, tools)))
+    };
+    let wrapped = entries.iter().filter(|entry| wraps(entry)).count() == 1
+        && entries.iter().all(|entry| wraps(entry) || says_nothing(entry));
+    if wrapped && let Some(index) = entries.iter().position(wraps) {
+        let (key, value) = entries.swap_remove(index);
+        match mend::object(value.clone()) {
+            Some(inner) => entries = inner,
+            None => entries = vec![(key, value)],
+        }
+    }
+    call.arguments = entries;
+    call
+}
+
+/// The name and the id in the head of a call: `functions.N:0`, `N:0`, `N`; an id alone is no name.
+pub(crate) fn name_and_id(written: &str) -> (Option<&str>, Option<&str>) {
+    if written.starts_with("call_") || written.starts_with("chatcmpl-tool-") {
+        return (None, Some(written));
+    }
+    match written.rsplit_once(':') {
+        Some((name, index)) if !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (Some(name), Some(written))
+        }
+        _ => (Some(written), None),
+    }
+}
+
+fn same_name(left: &str, right: &str, tools: &ToolSet) -> bool {
+    let tool = |name| tools.resolve(name).map(|(tool, _)| &tool.declared.name);
+    left == right || tool(left).is_some() && tool(left) == tool(right)
 }

@@ -10,12 +10,18 @@
 pub mod artifact_xml;
 mod call_json;
 mod dialect;
+mod draft;
+mod envelope;
 mod forms;
 mod grammar;
+mod literal;
 mod marks;
+mod mend;
+mod message;
 mod outcome;
 mod parser;
 mod scan;
+mod tokens;
 mod tools;
 mod write;
 
@@ -25,4 +31,4 @@ pub use grammar::{Answer, AnswerCall, Contract, GrammarError, answer_schema, gbn
 pub use outcome::{Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, repairs};
 pub use parser::{MAX_ATTEMPTS, MAX_BYTES, Parser, ParserOptions, parse};
 pub use tools::{DeclaredTool, ToolSet};
-pub use write::{CannotCarry, ExecutionMode, ToolInfo, Uncarried, WrittenCall, WrittenResult, Writer};
+pub use write::{CannotCarry, ExecutionMode, ToolInfo, Uncarried, Writer, WrittenCall, WrittenResult};

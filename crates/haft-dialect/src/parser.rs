@@ -7,8 +7,10 @@
 
 use std::sync::Arc;
 
-use crate::artifact_xml::{Message, Names, Outcome, Output};
+use crate::artifact_xml::names::Names;
+use crate::draft::Outcome;
 use crate::marks::effective_end;
+use crate::message::{Message, Output};
 use crate::scan::{Source, is_blank};
 use crate::{
     Attempt, Dialect, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, Tags, ToolSet,
@@ -81,7 +83,7 @@ impl Parser {
     pub fn new(dialect: Dialect, tools: Arc<ToolSet>, options: &ParserOptions) -> Self {
         Self {
             dialect,
-            names: Names::new(tools, &options.tags),
+            names: Names::new(tools, &options.tags, dialect),
             buffer: String::new(),
             message: Message::new(),
             collected: Collected::default(),

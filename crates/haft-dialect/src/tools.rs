@@ -122,6 +122,15 @@ impl Tool {
         Self { declared, required, parameters }
     }
 
+    /// The parameter that a value without a name can only be meant for: the only required one, or the only one.
+    pub(crate) fn only_parameter(&self) -> Option<&str> {
+        match (self.required.as_slice(), self.parameters.as_slice()) {
+            ([only], _) => Some(only),
+            ([], [only]) => Some(&only.name),
+            _ => None,
+        }
+    }
+
     /// The parameter meant by a written name, and whether it was written exactly.
     pub(crate) fn parameter(&self, name: &str) -> Option<(&Parameter, bool)> {
         if let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) {

@@ -12,7 +12,7 @@ const PUBLIC: &str = include_str!("cases/public.jsonl");
 const OWN: &str = include_str!("cases/own.jsonl");
 
 /// Public cases that pass; it only rises.
-const LEAST: usize = 110;
+const LEAST: usize = 153;
 
 fn same(case: &Case, how: &str, parsed: &Parsed, whole: &Parsed) -> Result<(), String> {
     if parsed == whole { Ok(()) } else { Err(format!("{} {how}:\n{parsed:#?}\nwhole:\n{whole:#?}", case.id)) }
@@ -44,6 +44,8 @@ fn score(all: Vec<Case>) -> (BTreeMap<&'static str, (usize, usize)>, Vec<String>
         let mut result = every_cut(&case);
         if result.is_ok() {
             case.dialect = Dialect::Auto;
+            // What is a repair in one dialect is none in another.
+            case.expect.as_object_mut().map(|expect| expect.remove("repairs"));
             result = case.check(&case.parse([case.text.as_str()])).map_err(|error| format!("auto: {error}"));
         }
         let (passed, of): &mut (usize, usize) = scores.entry(name).or_default();

@@ -5,49 +5,56 @@
 
 use std::borrow::Cow;
 
-use super::draft::{Draft, Ending, Fault, Outcome};
 use super::names::{Names, Wrapper, same_tag};
 use super::section::SectionEnds;
 use super::tag::{Tag, TagKind, cdata_at, skip_filling, tag_at};
 use super::value::{ValueReader, next_bracket};
-use crate::Repair;
 use crate::call_json;
+use crate::draft::{Draft, Ending, Fault, Outcome};
+use crate::envelope::{self, Envelope};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::scan::{Reads, Source, is_blank};
+use crate::{Dialect, Repair};
 
 /// Stands between the name and the parameters in the dialect of Hunyuan.
-pub(super) const TOOL_SEPARATOR: &str = "tool_sep";
+pub(crate) const TOOL_SEPARATOR: &str = "tool_sep";
 
 /// The calls of one wrapper and the offset at which reading goes on.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) end: usize,
     pub(crate) outcomes: Vec<Outcome>,
+    /// The dialect in whose form the calls are written.
+    pub(crate) form: Dialect,
 }
 
 /// What a block is opened by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// A wrapper's open tag; whatever is inside is an attempt.
     Wrapped,
     /// A declared name without any wrapper.
     Bare,
 }
 
-pub(super) struct CallReader<'a, 'n, 's> {
-    pub(super) source: Source<'a>,
-    pub(super) names: &'n Names,
-    pub(super) ends: &'s mut SectionEnds,
-    pub(super) values: ValueReader<'a, 'n>,
-    pub(super) draft: Draft<'a, 'n>,
-    pub(super) outcomes: Vec<Outcome>,
-    pub(super) style: Style,
+pub(crate) struct CallReader<'a, 'n, 's> {
+    pub(crate) source: Source<'a>,
+    pub(crate) names: &'n Names,
+    pub(crate) ends: &'s mut SectionEnds,
+    pub(crate) values: ValueReader<'a, 'n>,
+    pub(crate) draft: Draft<'a, 'n>,
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) style: Style,
     /// The last text or section that stood where only tags may stand.
     loose: Option<Loose<'a>>,
     /// Inside of an element that names the tool, in a call without a wrapper.
-    pub(super) element_open: bool,
+    pub(crate) element_open: bool,
     /// The end of the last thing that was understood.
-    pub(super) last_end: usize,
+    pub(crate) last_end: usize,
+    /// The dialect in whose form the call is written, as far as it is known.
+    pub(crate) form: Dialect,
+    /// The dialect in whose form it is written if the body is no tags.
+    pub(crate) foreign: Dialect,
 }
 
 /// Text where only tags may stand, with its offsets.
@@ -58,13 +65,15 @@ struct Loose<'a> {
 }
 
 /// Whether the loop over tags goes on, and where; or how the block ended.
-pub(super) enum Next {
+pub(crate) enum Next {
     At(usize),
     End(usize, Ending),
+    /// What stands inside is no tags; it was read to its end.
+    Foreign(Block),
 }
 
 impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
-    pub(super) fn new(
+    pub(crate) fn new(
         source: Source<'a>,
         names: &'n Names,
         ends: &'s mut SectionEnds,
@@ -82,11 +91,13 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             loose: None,
             element_open: false,
             last_end: start,
+            form: Dialect::ArtifactXml,
+            foreign: Dialect::Hermes,
         }
     }
 
     /// Reads a block whose wrapper's open tag is given.
-    pub(super) fn read_wrapped(mut self, opener: &Tag<'a>) -> Reads<Block> {
+    pub(crate) fn read_wrapped(mut self, opener: &Tag<'a>) -> Reads<Block> {
         self.open(opener);
         if opener.kind == TagKind::Empty {
             return Ok(self.close(opener.end, Ending::Closed));
@@ -95,7 +106,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     /// Reads a block from its first tag on.
-    pub(super) fn read_from(mut self, at: usize) -> Reads<Block> {
+    pub(crate) fn read_from(mut self, at: usize) -> Reads<Block> {
         if self.style == Style::Bare {
             self.draft.repair(Repair::WrapperAdded);
         }
@@ -104,6 +115,10 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             match self.step(at)? {
                 Next::At(next) => at = next,
                 Next::End(end, ending) => return Ok(self.close(end, ending)),
+                Next::Foreign(mut block) => {
+                    self.outcomes.append(&mut block.outcomes);
+                    return Ok(Block { outcomes: self.outcomes, ..block });
+                }
             }
         }
     }
@@ -111,15 +126,23 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     fn close(mut self, end: usize, ending: Ending) -> Block {
         let draft = std::mem::replace(&mut self.draft, Draft::new(end));
         draft.finish(ending, end, self.names, &mut self.outcomes);
-        Block { end, outcomes: self.outcomes }
+        Block { end, outcomes: self.outcomes, form: self.form }
     }
 
-    pub(super) fn unclosed(&self) -> Ending {
+    pub(crate) fn unclosed(&self) -> Ending {
         match self.style {
             // Without a wrapper the container, or the element that names the tool, is the closing mark.
             Style::Bare if !self.draft.container_open && !self.element_open => Ending::Closed,
             Style::Bare | Style::Wrapped => Ending::Unclosed,
         }
+    }
+
+    /// A body in the form of another dialect: JSON, literal calls, a name and its arguments.
+    fn foreign(&mut self, at: usize) -> Reads<Block> {
+        let repairs = self.draft.repairs().to_vec();
+        Envelope::new(self.source, self.names, self.ends, self.draft.start, self.foreign)
+            .with_repairs(repairs)
+            .read(at)
     }
 
     /// The end of a call whose closing mark is missing. Text behind its last element is not part of it.
@@ -157,8 +180,12 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
                     return Ok(next);
                 }
             }
-            Some(b'{' | b'[') if self.draft.is_untouched() && self.style == Style::Wrapped => {
-                return self.json_calls(at);
+            Some(_)
+                if self.draft.is_untouched()
+                    && self.style == Style::Wrapped
+                    && envelope::begins(source, self.names, at)? =>
+            {
+                return self.foreign(at).map(Next::Foreign);
             }
             Some(b'{')
                 if self.draft.container_open || self.draft.has_name() && !self.draft.has_parameters() =>
@@ -372,6 +399,11 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
         if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {
             self.draft.repair(Repair::NameFromTag);
+            // As Cline writes it.
+            let cline = self.names.dialect == Dialect::ClineXml
+                || self.style == Style::Bare && self.names.dialect != Dialect::ArtifactXml;
+            self.draft.raw |= cline;
+            self.draft.raw_everywhere |= cline;
             self.draft.set_name(Cow::Borrowed(tag.name), self.names);
             self.element_open = tag.kind == TagKind::Open;
             self.take_attributes(tag);
@@ -399,7 +431,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     /// Where a block that cannot be read ends: behind the next close tag of a wrapper, before its next open tag.
-    pub(super) fn recover(&self, from: usize) -> Reads<Next> {
+    pub(crate) fn recover(&self, from: usize) -> Reads<Next> {
         let mut at = from;
         while let Some(found) = next_bracket(self.source, at) {
             if let Some(tag) = tag_at(self.source, found)?

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const MAX_REFERENCE: usize = 12;
 
 /// The text with its entities decoded; what is no entity stays.
-pub(super) fn decode(text: &str) -> Cow<'_, str> {
+pub(crate) fn decode(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }

@@ -2,14 +2,16 @@
 //! It must not read text; it only answers questions about names.
 
 use super::tag::Tag;
-use crate::Tags;
 use crate::marks::plain_key;
 use crate::tools::{Tool, ToolSet};
+use crate::{Dialect, Tags};
 
 /// The names of one parser: its tools and its wrapper.
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(crate) tools: std::sync::Arc<ToolSet>,
+    /// The dialect that was named.
+    pub(crate) dialect: Dialect,
     /// The wrapper as configured.
     configured: String,
     /// Its key, if it is none of those that models know by heart.
@@ -18,7 +20,7 @@ pub(crate) struct Names {
 
 /// Whether a wrapper is in the plural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrapper {
+pub(crate) enum Wrapper {
     Single,
     Plural,
 }
@@ -33,9 +35,9 @@ const NAMED_ELEMENTS: [&str; 3] = ["function", "invoke", "tool"];
 const PARAMETER_ELEMENTS: [&str; 4] = ["parameter", "param", "argument", "arg"];
 
 impl Names {
-    pub(crate) fn new(tools: std::sync::Arc<ToolSet>, tags: &Tags) -> Self {
+    pub(crate) fn new(tools: std::sync::Arc<ToolSet>, tags: &Tags, dialect: Dialect) -> Self {
         let own_key = (tags.call != "tool_call").then(|| plain_key(&tags.call));
-        Self { tools, configured: tags.call.clone(), own_key }
+        Self { tools, dialect, configured: tags.call.clone(), own_key }
     }
 
     /// The last letters of the configured wrapper, by which a held block notices that it may be complete.
@@ -49,7 +51,7 @@ impl Names {
         text.strip_prefix(b"<").is_some_and(|text| text.starts_with(self.configured.as_bytes()))
     }
 
-    pub(super) fn wrapper(&self, name: &str) -> Option<Wrapper> {
+    pub(crate) fn wrapper(&self, name: &str) -> Option<Wrapper> {
         if name == self.configured {
             return Some(Wrapper::Single);
         }
@@ -76,7 +78,7 @@ impl Names {
     }
 
     /// Whether the tag holds the parameters, for this tool (all tools if it is not known yet).
-    pub(super) fn is_container(&self, name: &str, tool: Option<&Tool>) -> bool {
+    pub(crate) fn is_container(&self, name: &str, tool: Option<&Tool>) -> bool {
         if name == "params" {
             return tool.is_none_or(|tool| tool.parameter(name).is_none());
         }
@@ -85,12 +87,12 @@ impl Names {
     }
 
     /// Whether the tag is the dialect's own container, whatever parameters the tool has.
-    pub(super) fn is_own_container(name: &str) -> bool {
+    pub(crate) fn is_own_container(name: &str) -> bool {
         name.eq_ignore_ascii_case("params")
     }
 
     /// Whether the tag is an element for parameters that carries the name of a declared one.
-    pub(super) fn carries_parameter(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+    pub(crate) fn carries_parameter(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
         Self::is_parameter_element(tag.name)
             && tag.carried_name().is_some_and(|name| {
                 let head = name.split_once('=').map_or(&*name, |(head, _)| head);
@@ -99,28 +101,28 @@ impl Names {
     }
 
     /// Whether the tag can be a declared parameter of this tool (of any tool if it is not known yet).
-    pub(super) fn is_parameter(&self, name: &str, tool: Option<&Tool>) -> bool {
+    pub(crate) fn is_parameter(&self, name: &str, tool: Option<&Tool>) -> bool {
         match tool {
             Some(tool) => tool.parameter(name).is_some(),
             None => self.tools.any_parameter(name),
         }
     }
 
-    pub(super) fn is_name_tag(name: &str) -> bool {
+    pub(crate) fn is_name_tag(name: &str) -> bool {
         NAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
     }
 
-    pub(super) fn is_named_element(name: &str) -> bool {
+    pub(crate) fn is_named_element(name: &str) -> bool {
         NAMED_ELEMENTS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
     }
 
-    pub(super) fn is_parameter_element(name: &str) -> bool {
+    pub(crate) fn is_parameter_element(name: &str) -> bool {
         PARAMETER_ELEMENTS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
     }
 }
 
 /// Whether a close tag belongs to an open tag: case and blanks do not count.
-pub(super) fn same_tag(left: &str, right: &str) -> bool {
+pub(crate) fn same_tag(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right)
 }
 
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn knows_wrappers() {
-        let names = Names::new(std::sync::Arc::default(), &Tags { call: "act".to_owned() });
+        let names = Names::new(std::sync::Arc::default(), &Tags { call: "act".to_owned() }, Dialect::Auto);
         assert_eq!(names.wrapper("act"), Some(Wrapper::Single));
         assert_eq!(names.wrapper("ACTS"), Some(Wrapper::Plural));
         assert_eq!(names.wrapper("Tool-Call"), Some(Wrapper::Single));

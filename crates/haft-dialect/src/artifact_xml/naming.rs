@@ -4,16 +4,16 @@
 use std::borrow::Cow;
 
 use super::call::{CallReader, Next};
-use super::draft::{Draft, Ending, Fault};
 use super::names::{Names, same_tag};
 use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
 use super::value::next_bracket;
 use crate::Repair;
+use crate::draft::{Draft, Ending, Fault};
 use crate::scan::{Reads, is_blank};
 
 impl<'a> CallReader<'a, '_, '_> {
     /// Whether an element holds nothing but text.
-    pub(super) fn holds_text(&self, tag: &Tag<'a>) -> Reads<bool> {
+    pub(crate) fn holds_text(&self, tag: &Tag<'a>) -> Reads<bool> {
         let Some(next) = next_bracket(self.source, tag.end) else {
             self.source.ends_at(self.source.len())?;
             return Ok(false);
@@ -24,7 +24,7 @@ impl<'a> CallReader<'a, '_, '_> {
         Ok(tag.kind == TagKind::Open && closed && self.source.skip_blanks(tag.end) < next)
     }
 
-    pub(super) fn is_name_as_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
+    pub(crate) fn is_name_as_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
         if self.names.tools.resolve(tag.name).is_some() {
             return Ok(true);
         }
@@ -37,7 +37,7 @@ impl<'a> CallReader<'a, '_, '_> {
     }
 
     /// The name and parameters that a wrapper's open tag carries.
-    pub(super) fn open(&mut self, tag: &Tag<'a>) {
+    pub(crate) fn open(&mut self, tag: &Tag<'a>) {
         self.last_end = tag.end;
         if let Some(name) = tag.equals {
             self.draft.repair(Repair::TagEquals);
@@ -63,7 +63,7 @@ impl<'a> CallReader<'a, '_, '_> {
         }
     }
 
-    pub(super) fn name(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
+    pub(crate) fn name(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
         if let Some(name) = tag.equals {
             let next = self.after_equals(tag)?;
             self.draft_for_next_name(name, at);
@@ -133,7 +133,7 @@ impl<'a> CallReader<'a, '_, '_> {
         Ok(Next::At(next))
     }
 
-    pub(super) fn take_name(&mut self, name: Cow<'a, str>, tag: &Tag<'a>, at: usize) -> Next {
+    pub(crate) fn take_name(&mut self, name: Cow<'a, str>, tag: &Tag<'a>, at: usize) -> Next {
         self.draft_for_next_name(&name, at);
         self.draft.repair(Repair::NameFromAttribute);
         self.draft.set_name(name, self.names);
@@ -144,7 +144,7 @@ impl<'a> CallReader<'a, '_, '_> {
     }
 
     /// Before a name is set: a call that has one already is finished, and a sibling begins.
-    pub(super) fn draft_for_next_name(&mut self, name: &str, at: usize) {
+    pub(crate) fn draft_for_next_name(&mut self, name: &str, at: usize) {
         if !self.draft.has_name() {
             return;
         }

@@ -9,13 +9,13 @@ use crate::scan::Source;
 
 /// How often elements were opened and not closed inside a value; filled only where the clean reading fails.
 #[derive(Debug, Default)]
-pub(super) struct Opened<'a> {
+pub(crate) struct Opened<'a> {
     scanned_to: usize,
     counts: HashMap<&'a str, u32>,
 }
 
 impl<'a> Opened<'a> {
-    pub(super) fn scan(&mut self, source: Source<'a>, value: std::ops::Range<usize>) {
+    pub(crate) fn scan(&mut self, source: Source<'a>, value: std::ops::Range<usize>) {
         let from = self.scanned_to.max(value.start);
         let piece = Source::new(source.slice(0, value.end), true);
         let mut at = from;
@@ -35,18 +35,18 @@ impl<'a> Opened<'a> {
         self.scanned_to = value.end.max(self.scanned_to);
     }
 
-    pub(super) fn open(&mut self, name: &'a str) {
+    pub(crate) fn open(&mut self, name: &'a str) {
         *self.counts.entry(name).or_insert(0_u32) += 1;
     }
 
     /// What closes nothing that was opened does not count.
-    pub(super) fn close(&mut self, name: &str) {
+    pub(crate) fn close(&mut self, name: &str) {
         if let Some(count) = self.counts.get_mut(name).filter(|count| **count > 0) {
             *count -= 1;
         }
     }
 
-    pub(super) fn count(&self, name: &str) -> u32 {
+    pub(crate) fn count(&self, name: &str) -> u32 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 }

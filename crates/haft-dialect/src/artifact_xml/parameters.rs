@@ -3,13 +3,15 @@
 
 use std::borrow::Cow;
 
+use haft_schema::json::{self, Syntax};
+
 use super::call::{CallReader, Next};
-use super::draft::Fault;
 use super::names::{Names, same_tag};
 use super::tag::{Tag, TagKind, attributes, tag_at};
 use super::value::Value;
-use crate::Repair;
+use crate::draft::Fault;
 use crate::scan::Reads;
+use crate::{Dialect, Repair};
 
 /// A value that stands in the tag itself, behind `=`.
 struct Assigned<'a> {
@@ -20,7 +22,7 @@ struct Assigned<'a> {
 
 impl<'a> CallReader<'a, '_, '_> {
     /// The offset after `<name=value` and the close tag that may follow it.
-    pub(super) fn after_equals(&self, tag: &Tag<'a>) -> Reads<usize> {
+    pub(crate) fn after_equals(&self, tag: &Tag<'a>) -> Reads<usize> {
         let next = self.source.skip_blanks(tag.end);
         if tag.kind == TagKind::Empty || self.source.ends_at(next)? {
             return Ok(tag.end);
@@ -42,7 +44,7 @@ impl<'a> CallReader<'a, '_, '_> {
         known.then_some(Assigned { name, value, value_at: tag.equals_at + offset })
     }
 
-    pub(super) fn container(&mut self, tag: &Tag<'a>) -> Next {
+    pub(crate) fn container(&mut self, tag: &Tag<'a>) -> Next {
         if self.draft.container_open {
             self.draft.repair(Repair::ParamsClosed);
         }
@@ -50,12 +52,13 @@ impl<'a> CallReader<'a, '_, '_> {
             self.draft.repair(Repair::ParamsMerged);
         }
         self.draft.groups += 1;
+        self.draft.raw_everywhere &= self.names.dialect == Dialect::ClineXml;
         self.take_attributes(tag);
         self.draft.container_open = tag.kind == TagKind::Open;
         Next::At(tag.end)
     }
 
-    pub(super) fn take_attributes(&mut self, tag: &Tag<'a>) {
+    pub(crate) fn take_attributes(&mut self, tag: &Tag<'a>) {
         for (key, value) in attributes(tag.attributes) {
             // `<params type="object">` says nothing.
             if key == "type" && !self.names.is_parameter(key, self.draft.tool) {
@@ -66,7 +69,7 @@ impl<'a> CallReader<'a, '_, '_> {
         }
     }
 
-    pub(super) fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+    pub(crate) fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
         if self.draft.is_full() {
             self.draft.fault.get_or_insert(Fault::TooManyParameters);
             return self.recover(tag.end);
@@ -104,13 +107,19 @@ impl<'a> CallReader<'a, '_, '_> {
             self.draft.give_text(name, value.unwrap_or_default());
             return Ok(Next::At(tag.end));
         }
-        self.values.raw = element && self.draft.raw || tag.name == "arg_value";
+        self.values.raw = self.draft.raw && (element || self.draft.raw_everywhere) || tag.name == "arg_value";
+        // `string="false"`: the value is JSON. Where a parameter is declared, its schema says so.
+        let is_json = tag.attribute("string").is_some_and(|is| is.eq_ignore_ascii_case("false"))
+            && !self.names.is_parameter(&name, self.draft.tool);
         match self.values.read(tag.name, from, self.draft.tool, self.ends)? {
             Value::Whole { text, end, repair } => {
                 if let Some(repair) = repair {
                     self.draft.repair(repair);
                 }
-                self.draft.give_text(name, text);
+                match json::parse(&text, Syntax::Json) {
+                    Ok(literal) if is_json => self.draft.give_literal(name, literal.into_owned()),
+                    Ok(_) | Err(_) => self.draft.give_text(name, text),
+                }
                 self.last_end = end;
                 Ok(Next::At(end))
             }

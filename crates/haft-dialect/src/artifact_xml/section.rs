@@ -15,7 +15,7 @@ use crate::tools::Tool;
 
 /// The next `]]>`, found once for all searches before it; a search without a find goes on where it stopped.
 #[derive(Debug)]
-pub(super) struct SectionEnds {
+pub(crate) struct SectionEnds {
     finder: memmem::Finder<'static>,
     from: usize,
     to: usize,
@@ -29,7 +29,7 @@ impl Default for SectionEnds {
 }
 
 impl SectionEnds {
-    pub(super) fn next(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
+    pub(crate) fn next(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
         let known = from >= self.from && from <= self.to;
         match self.found {
             Some(found) if known && found >= from => return self.found,
@@ -61,7 +61,7 @@ enum SectionEnd {
 }
 
 impl<'a> ValueReader<'a, '_> {
-    pub(super) fn sections(
+    pub(crate) fn sections(
         &mut self,
         name: &'a str,
         start: usize,

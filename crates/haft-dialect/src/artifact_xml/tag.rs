@@ -10,7 +10,7 @@ use crate::scan::{Reads, Source, is_blank, is_invisible};
 const MAX_NAME: usize = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TagKind {
+pub(crate) enum TagKind {
     Open,
     Close,
     /// `<x/>`
@@ -18,25 +18,25 @@ pub(super) enum TagKind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tag<'a> {
-    pub(super) kind: TagKind,
+pub(crate) struct Tag<'a> {
+    pub(crate) kind: TagKind,
     /// The name without a namespace prefix.
-    pub(super) name: &'a str,
-    pub(super) attributes: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) attributes: &'a str,
     /// The text after `=` in `<name=value`.
-    pub(super) equals: Option<&'a str>,
+    pub(crate) equals: Option<&'a str>,
     /// The offset after `=`.
-    pub(super) equals_at: usize,
-    pub(super) end: usize,
+    pub(crate) equals_at: usize,
+    pub(crate) end: usize,
     /// Written with full-width brackets or slash.
-    pub(super) full_width: bool,
+    pub(crate) full_width: bool,
     /// The text ends inside of the tag.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl<'a> Tag<'a> {
     /// The name that the tag carries: `<invoke name="x">`, `<function=x>`, `<argument key="x">`.
-    pub(super) fn carried_name(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn carried_name(&self) -> Option<Cow<'a, str>> {
         match self.equals {
             Some(name) => Some(Cow::Borrowed(name)),
             None => self.attribute("name").or_else(|| self.attribute("key")),
@@ -44,7 +44,7 @@ impl<'a> Tag<'a> {
     }
 
     /// The value of one attribute.
-    pub(super) fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
         let found = attributes(self.attributes).into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value)
     }
@@ -52,7 +52,7 @@ impl<'a> Tag<'a> {
 
 /// The tag that begins at this offset, if one does.
 #[inline]
-pub(super) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
+pub(crate) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     match plain_tag_at(source, at) {
         Some(tag) => Ok(Some(tag)),
         None => any_tag_at(source, at),
@@ -99,7 +99,10 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     if closing {
         cursor.at = source.skip_blanks(cursor.at);
     }
+    let prefixed = cursor.skip_prefix()?;
     let Some(name) = cursor.name()? else { return Ok(None) };
+    // `<｜DSML｜ calls>`
+    let name = if prefixed && name == "calls" { "tool_calls" } else { name };
     let kind = if closing { TagKind::Close } else { TagKind::Open };
     let name = name.rsplit(':').next().unwrap_or(name);
     let mut tag = Tag {
@@ -146,6 +149,28 @@ impl<'a> Cursor<'a> {
         while let Some(character) = self.peek().filter(|character| is_invisible(*character)) {
             self.at += character.len_utf8();
         }
+    }
+
+    /// `｜DSML｜` before a name.
+    fn skip_prefix(&mut self) -> Reads<bool> {
+        let is_bar = |character: Option<char>| matches!(character, Some('|' | '｜'));
+        if !is_bar(self.peek()) {
+            return Ok(false);
+        }
+        let start = self.at;
+        self.at += self.peek().map_or(0, char::len_utf8);
+        if self.source.has_word(self.at, "dsml")? {
+            self.at += "dsml".len();
+            self.source.ends_at(self.at)?;
+            if is_bar(self.peek()) {
+                self.at += self.peek().map_or(0, char::len_utf8);
+                self.at = self.source.skip_blanks(self.at);
+                self.source.ends_at(self.at)?;
+                return Ok(true);
+            }
+        }
+        self.at = start;
+        Ok(false)
     }
 
     /// The characters of a name. A name that touches the end of an incomplete text is not decided.
@@ -270,7 +295,7 @@ fn closes(open: char, character: char) -> bool {
 }
 
 /// The attributes of a tag, entities decoded, without declarations of name spaces.
-pub(super) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
+pub(crate) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
     let mut found = Vec::new();
     let mut rest = raw;
     loop {
@@ -302,7 +327,7 @@ pub(super) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
 }
 
 /// The content's start if a CDATA section opens at this offset.
-pub(super) fn cdata_at(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
+pub(crate) fn cdata_at(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
     let bracket = match source.char_at(at) {
         Some(character @ ('<' | '＜')) => character.len_utf8(),
         _ => return Ok(None),
@@ -312,7 +337,7 @@ pub(super) fn cdata_at(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
 }
 
 /// The offset after blanks and XML comments.
-pub(super) fn skip_filling(source: Source<'_>, at: usize) -> Reads<usize> {
+pub(crate) fn skip_filling(source: Source<'_>, at: usize) -> Reads<usize> {
     let mut at = source.skip_blanks(at);
     while source.byte(at) == Some(b'<') && source.byte(at + 1).is_none_or(|byte| byte == b'!') {
         if !source.has_word(at, "<!--")? {
@@ -333,7 +358,7 @@ pub(super) fn skip_filling(source: Source<'_>, at: usize) -> Reads<usize> {
 const MAX_COMMENT: usize = 512;
 
 /// The offset after blanks and short XML comments that are closed.
-pub(super) fn skip_short_comments(source: Source<'_>, at: usize) -> Reads<usize> {
+pub(crate) fn skip_short_comments(source: Source<'_>, at: usize) -> Reads<usize> {
     let mut at = source.skip_blanks(at);
     while source.byte(at) == Some(b'<') && source.has_word(at, "<!--")? {
         let limit = at + MAX_COMMENT;

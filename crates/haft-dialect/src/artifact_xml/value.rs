@@ -22,7 +22,7 @@ const MAX_SEARCHES: u32 = 8;
 
 /// What a value came to.
 #[derive(Debug)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// A whole value and the offset after it.
     Whole { text: Cow<'a, str>, end: usize, repair: Option<Repair> },
     /// The text, or the next call, came before the value's end; going on is possible at `resume`.
@@ -32,15 +32,15 @@ pub(super) enum Value<'a> {
 }
 
 /// Reads values of one call.
-pub(super) struct ValueReader<'a, 'n> {
-    pub(super) source: Source<'a>,
-    pub(super) names: &'n Names,
+pub(crate) struct ValueReader<'a, 'n> {
+    pub(crate) source: Source<'a>,
+    pub(crate) names: &'n Names,
     /// Names whose close tag is known to be missing from here on, with what ends the call instead.
     missing: Vec<Missing<'a>>,
     /// Searches that ran to the end of the call.
     searches: u32,
     /// The value is raw, as in other dialects: no entities, one line break at each end is layout.
-    pub(super) raw: bool,
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +50,12 @@ struct Missing<'a> {
 }
 
 impl<'a, 'n> ValueReader<'a, 'n> {
-    pub(super) fn new(source: Source<'a>, names: &'n Names) -> Self {
+    pub(crate) fn new(source: Source<'a>, names: &'n Names) -> Self {
         Self { source, names, missing: Vec::new(), searches: 0, raw: false }
     }
 
     /// Reads the value of the element `name` whose open tag ends at `start`.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         name: &'a str,
         start: usize,
@@ -71,9 +71,18 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             && again.kind == TagKind::Open
             && again.equals.is_none()
             && same_tag(again.name, name)
-            && let Some(value) = self.opened_twice(name, again.end, tool, ends)?
         {
-            return Ok(value);
+            // The value may begin with an element of the same name.
+            let state = (self.missing.len(), self.searches);
+            let value = self.plain(name, start, tool, ends)?;
+            if let Value::Whole { text, repair: None, .. } = &value
+                && text.matches(&format!("</{name}")).count() >= text.matches(&format!("<{name}")).count()
+            {
+                return Ok(value);
+            }
+            self.missing.truncate(state.0);
+            self.searches = state.1;
+            return Ok(self.opened_twice(name, again.end, tool, ends)?.unwrap_or(value));
         }
         self.plain(name, start, tool, ends)
     }
@@ -262,7 +271,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
 
     /// Whether the grammar goes on after a close tag: the next parameter, the end of a container or of the call, the
     /// end of the text or the same close tag again if the value did not open it.
-    pub(super) fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
+    pub(crate) fn goes_on(&self, at: usize, name: &str, tool: Option<&Tool>, opened: bool) -> Reads<bool> {
         let at = skip_filling(self.source, at)?;
         if self.source.ends_at(at)? {
             return Ok(!opened);
@@ -285,7 +294,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     }
 
     /// Whether a tag belongs to the grammar of a call.
-    pub(super) fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+    pub(crate) fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
         let name = tag.name;
         if self.names.wrapper(name).is_some()
             || Names::is_own_container(name)
@@ -309,7 +318,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     }
 
     /// Whether what follows a wrapper's open tag begins a call.
-    pub(super) fn begins_body(&self, at: usize) -> Reads<bool> {
+    pub(crate) fn begins_body(&self, at: usize) -> Reads<bool> {
         let at = skip_filling(self.source, at)?;
         if self.source.ends_at(at)? {
             return Ok(false);
@@ -395,7 +404,7 @@ fn without_layout(text: &str) -> &str {
 }
 
 /// The next `<` or `＜`.
-pub(super) fn next_bracket(source: Source<'_>, from: usize) -> Option<usize> {
+pub(crate) fn next_bracket(source: Source<'_>, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
         let rest = source.bytes().get(at..)?;

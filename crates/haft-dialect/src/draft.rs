@@ -8,7 +8,7 @@ use haft_schema::{canonical, coerce_value};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-use super::names::Names;
+use crate::artifact_xml::names::Names;
 use crate::scan::is_blank;
 use crate::tools::Tool;
 use crate::{MalformedCall, ParsedCall, Repair, Span};
@@ -21,7 +21,7 @@ pub(crate) type Outcome = Result<ParsedCall, MalformedCall>;
 
 /// How a call came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// By its closing mark, or by that of the block it stands in.
     Closed,
     /// Without one.
@@ -30,15 +30,19 @@ pub(super) enum Ending {
 
 /// What keeps a call from being run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     CutInValue(String),
     CutInTag,
     CutInName,
     CutInJson,
+    CutInCall,
+    /// The call cannot be read from this byte of it on.
+    UnreadableCall(usize),
     AmbiguousEnd(String),
     TooManyParameters,
     BadJson(String),
     TwoNames(String),
+    TextInput,
     ArgumentsNoObject,
     NoName,
 }
@@ -51,27 +55,31 @@ enum Given<'a> {
 
 /// A call being read.
 #[derive(Debug)]
-pub(super) struct Draft<'a, 'n> {
-    pub(super) start: usize,
-    pub(super) id: Option<String>,
+pub(crate) struct Draft<'a, 'n> {
+    pub(crate) start: usize,
+    pub(crate) id: Option<String>,
     name: Option<Cow<'a, str>>,
-    pub(super) tool: Option<&'n Tool>,
+    pub(crate) tool: Option<&'n Tool>,
     given: Vec<(Cow<'a, str>, Given<'a>, u32)>,
     /// Containers opened so far.
-    pub(super) groups: u32,
-    pub(super) container_open: bool,
+    pub(crate) groups: u32,
+    pub(crate) container_open: bool,
+    /// Nothing but the end of the text ends the last value.
+    pub(crate) is_open_end: bool,
     /// The name stands in the wrapper's own tag.
-    pub(super) named_by_wrapper: bool,
+    pub(crate) named_by_wrapper: bool,
     /// The call is written as other dialects write it: values outside of CDATA are raw.
-    pub(super) raw: bool,
+    pub(crate) raw: bool,
+    /// Also those of elements that are named like parameters.
+    pub(crate) raw_everywhere: bool,
     repairs: Vec<Repair>,
     /// Text found where only tags may stand; the first piece of it.
     stray: Option<&'a str>,
-    pub(super) fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
 }
 
 impl<'a, 'n> Draft<'a, 'n> {
-    pub(super) fn new(start: usize) -> Self {
+    pub(crate) fn new(start: usize) -> Self {
         Self {
             start,
             id: None,
@@ -80,8 +88,10 @@ impl<'a, 'n> Draft<'a, 'n> {
             given: Vec::new(),
             groups: 0,
             container_open: false,
+            is_open_end: false,
             named_by_wrapper: false,
             raw: false,
+            raw_everywhere: false,
             repairs: Vec::new(),
             stray: None,
             fault: None,
@@ -89,28 +99,28 @@ impl<'a, 'n> Draft<'a, 'n> {
     }
 
     /// Whether nothing at all was found yet.
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.name.is_none() && self.given.is_empty() && self.groups == 0 && self.stray.is_none()
     }
 
-    pub(super) fn has_name(&self) -> bool {
+    pub(crate) fn has_name(&self) -> bool {
         self.name.is_some()
     }
 
-    pub(super) fn is_named(&self, name: &str) -> bool {
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name.as_deref() == Some(name)
     }
 
     /// Whether a parameter was given under this very name.
-    pub(super) fn gives(&self, name: &str) -> bool {
+    pub(crate) fn gives(&self, name: &str) -> bool {
         self.given.iter().any(|(given, ..)| given == name)
     }
 
-    pub(super) fn has_parameters(&self) -> bool {
+    pub(crate) fn has_parameters(&self) -> bool {
         !self.given.is_empty() || self.groups > 0
     }
 
-    pub(super) fn set_name(&mut self, name: Cow<'a, str>, names: &'n Names) {
+    pub(crate) fn set_name(&mut self, name: Cow<'a, str>, names: &'n Names) {
         let trimmed = match name {
             Cow::Borrowed(name) => Cow::Borrowed(name.trim_matches(is_blank)),
             Cow::Owned(name) => Cow::Owned(name.trim_matches(is_blank).to_owned()),
@@ -127,30 +137,34 @@ impl<'a, 'n> Draft<'a, 'n> {
         self.name = Some(trimmed);
     }
 
-    pub(super) fn repair(&mut self, repair: Repair) {
+    pub(crate) fn repair(&mut self, repair: Repair) {
         if !self.repairs.contains(&repair) {
             self.repairs.push(repair);
         }
     }
 
-    pub(super) fn has_repair(&self, repair: Repair) -> bool {
+    pub(crate) fn repairs(&self) -> &[Repair] {
+        &self.repairs
+    }
+
+    pub(crate) fn has_repair(&self, repair: Repair) -> bool {
         self.repairs.contains(&repair)
     }
 
     /// Whether no more parameters are taken.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.given.len() >= MAX_PARAMETERS
     }
 
-    pub(super) fn give_text(&mut self, name: Cow<'a, str>, text: Cow<'a, str>) {
+    pub(crate) fn give_text(&mut self, name: Cow<'a, str>, text: Cow<'a, str>) {
         self.given.push((name, Given::Text(text), self.groups));
     }
 
-    pub(super) fn give_literal(&mut self, name: Cow<'a, str>, literal: Literal<'a>) {
+    pub(crate) fn give_literal(&mut self, name: Cow<'a, str>, literal: Literal<'a>) {
         self.given.push((name, Given::Json(literal), self.groups));
     }
 
-    pub(super) fn stray_text(&mut self, text: &'a str) {
+    pub(crate) fn stray_text(&mut self, text: &'a str) {
         let text = text.trim_matches(is_blank);
         if !text.is_empty() {
             self.stray.get_or_insert(text);
@@ -158,18 +172,18 @@ impl<'a, 'n> Draft<'a, 'n> {
     }
 
     /// Takes back a stray text, which has turned out to be a value.
-    pub(super) fn take_stray(&mut self, text: &str) {
+    pub(crate) fn take_stray(&mut self, text: &str) {
         if self.stray.is_some_and(|stray| stray == text.trim_matches(is_blank)) {
             self.stray = None;
         }
     }
 
-    pub(super) fn stray_begins_json(&self) -> bool {
+    pub(crate) fn stray_begins_json(&self) -> bool {
         self.stray.is_some_and(|text| text.starts_with(['{', '[']))
     }
 
     /// Makes an outcome of the draft; two where a second container is meant for another call.
-    pub(super) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
+    pub(crate) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
         // A declared name that stands in its envelope as plain text.
         if self.name.is_none()
             && let Some(stray) = self.stray
@@ -338,6 +352,11 @@ fn malformed(name: Option<String>, fault: &Fault, span: Span) -> MalformedCall {
         Fault::CutInTag => ("the text ends inside a tag".to_owned(), whole),
         Fault::CutInName => ("the text ends inside the tool's name".to_owned(), whole),
         Fault::CutInJson => ("the text ends inside the JSON of the call".to_owned(), whole),
+        Fault::CutInCall => ("the text ends inside the call".to_owned(), whole),
+        Fault::UnreadableCall(place) => (
+            format!("the call cannot be read; something does not fit at byte {place} of it"),
+            "Write the call again in its plain form, with the quotes inside of texts escaped.",
+        ),
         Fault::AmbiguousEnd(parameter) => (
             format!("several places could be the end of the value of {parameter:?}"),
             "Wrap every value in <![CDATA[...]]>.",
@@ -352,6 +371,10 @@ fn malformed(name: Option<String>, fault: &Fault, span: Span) -> MalformedCall {
         Fault::TwoNames(other) => (
             format!("a second name, {other:?}, follows before any parameter"),
             "Write one <name> in each call.",
+        ),
+        Fault::TextInput => (
+            "the input is plain text, and it is not clear for which parameter".to_owned(),
+            "Give the input as a JSON object of names and values.",
         ),
         Fault::ArgumentsNoObject => (
             "the arguments are not a JSON object".to_owned(),

@@ -1,24 +1,27 @@
 //! What in a message begins calls: a wrapper, a declared name without one, JSON at the start, a fence round it all.
 //! Everything else is text, also a tag that is only mentioned.
 
-use super::call::{Block, CallReader, Style, TOOL_SEPARATOR};
-use super::draft::Outcome;
-use super::message::{Mode, Output, Reader};
-use super::names::{Names, Wrapper, same_tag};
 use super::quoted::Fence;
-use super::tag::{Tag, TagKind, skip_filling, tag_at};
-use super::value::next_bracket;
+use super::{Mode, Output, Reader};
+use crate::artifact_xml::call::{Block, CallReader, Style, TOOL_SEPARATOR};
+use crate::artifact_xml::names::{Names, Wrapper, same_tag};
+use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
+use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
+use crate::draft::Outcome;
+use crate::envelope::Envelope;
 use crate::marks::{is_result_tag, is_think_tag};
+use crate::mend::{mend, with_brackets_closed};
 use crate::scan::{Reads, Source, is_blank};
+use crate::tokens::Thinking;
 use crate::tools::Tool;
-use crate::{MalformedCall, ParsedCall, Repair, Span};
+use crate::{Dialect, MalformedCall, ParsedCall, Repair, Span};
 
 /// Longest text in front of the first tag of a wrapper that can be a tool's name, in bytes.
 const MAX_NAME_TEXT: usize = 160;
 
 impl<'a, O: Output> Reader<'a, '_, '_, O> {
-    pub(super) fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
+    pub(crate) fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
         if is_think_tag(tag.name)
             && tag.kind == TagKind::Open
             && !tag.cut
@@ -26,7 +29,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         {
             self.output.think_mark(at, tag.end);
             self.skip(tag.end);
-            self.message.mode = Mode::Thinking;
+            self.message.mode = Mode::Thinking(Thinking::Tag);
             return Ok(true);
         }
         if let Some(wrapper) = self.names.wrapper(tag.name) {
@@ -55,7 +58,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         })
     }
 
-    pub(super) fn take(&mut self, block: Block) {
+    pub(crate) fn take(&mut self, block: Block) {
         self.skip(block.end);
         self.message.after_call = true;
         for outcome in block.outcomes {
@@ -66,12 +69,20 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
     }
 
-    pub(super) fn calls(&mut self, start: usize, style: Style) -> CallReader<'a, '_, '_> {
+    /// Calls in JSON that was read already and needs no wrapper.
+    pub(crate) fn bare_calls(&mut self, at: usize, found: call_json::Found<'a>) -> Block {
+        let repairs = [Some(Repair::WrapperAdded), found.loose.then_some(Repair::LooseJson)];
+        let envelope =
+            Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
+        envelope.with_repairs(repairs.into_iter().flatten()).read_found(found)
+    }
+
+    pub(crate) fn calls(&mut self, start: usize, style: Style) -> CallReader<'a, '_, '_> {
         CallReader::new(self.source, self.names, &mut self.message.ends, start, style)
     }
 
     /// An open tag of a wrapper: a call, or only a mention of the tag.
-    pub(super) fn wrapper(&mut self, tag: &Tag<'a>, wrapper: Wrapper, at: usize) -> Reads<bool> {
+    pub(crate) fn wrapper(&mut self, tag: &Tag<'a>, wrapper: Wrapper, at: usize) -> Reads<bool> {
         if self.in_tilde_fence(at) {
             return Ok(false);
         }
@@ -151,7 +162,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// Whether a wrapper whose body begins with text is closed before another one opens. In the middle of a line it is a
     /// mention, whatever follows.
-    pub(super) fn encloses(&self, from: usize, begins_line: bool) -> Reads<bool> {
+    pub(crate) fn encloses(&self, from: usize, begins_line: bool) -> Reads<bool> {
         if !begins_line {
             return Ok(false);
         }
@@ -169,7 +180,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// `<name>declared</name>` with parameters behind it, and no wrapper.
-    pub(super) fn named_without_wrapper(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+    pub(crate) fn named_without_wrapper(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
         let source = self.source;
         let (name, after) = match tag.equals {
             Some(name) => (name, tag.end),
@@ -206,7 +217,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// `<declared>` with a container or its parameters inside, and no wrapper.
-    pub(super) fn tool_as_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+    pub(crate) fn tool_as_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
         let source = self.source;
         let Some((tool, _)) = self.names.tools.resolve(tag.name) else { return Ok(None) };
         if tag.equals.is_some() || self.in_tilde_fence(at) {
@@ -236,7 +247,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// `<tool name="declared">`, `<invoke name="declared">` or `<function=declared>` with a container, parameters or JSON
     /// inside, and no wrapper.
-    pub(super) fn named_element(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+    pub(crate) fn named_element(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
         let source = self.source;
         let Some(name) = tag.carried_name() else { return Ok(None) };
         let Some((tool, _)) = self.names.tools.resolve(&name) else { return Ok(None) };
@@ -261,7 +272,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// A fence that is the whole message and holds nothing but calls.
-    pub(super) fn fence_as_call(&mut self, at: usize) -> Reads<bool> {
+    pub(crate) fn fence_as_call(&mut self, at: usize) -> Reads<bool> {
         let source = self.source;
         let Some(mark) = source.byte(at) else { return Ok(false) };
         let length = self.run_length(at, mark)?;
@@ -276,6 +287,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let fence = Fence { mark, length, start: at };
         let mut next = skip_filling(source, at + length + line)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut form = None;
         let mut closed = false;
         loop {
             if source.ends_at(next)? {
@@ -294,6 +306,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 return Ok(false);
             }
             next = skip_filling(source, block.end)?;
+            form = form.or(Some(block.form).filter(|form| *form != Dialect::Llama3Json));
             outcomes.extend(block.outcomes);
         }
         // What is cut off twice, fence and call, may go on to be quoted.
@@ -306,25 +319,25 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 call.repairs.push(Repair::FenceRemoved);
             }
         }
-        self.take(Block { end: next, outcomes });
+        self.take(Block { end: next, outcomes, form: form.unwrap_or(Dialect::JsonFence) });
         Ok(true)
     }
 
     /// The next call inside of a fence.
-    pub(super) fn block_in_fence(&mut self, at: usize, before: &[Outcome]) -> Reads<Option<Block>> {
+    pub(crate) fn block_in_fence(&mut self, at: usize, before: &[Outcome]) -> Reads<Option<Block>> {
         let source = self.source;
         if matches!(source.byte(at), Some(b'{' | b'[')) {
             let Ok(found) = call_json::value_at(source, at)? else { return Ok(None) };
             if !call_json::declared(&found.literal, &self.names.tools) {
                 return Ok(None);
             }
-            return Ok(Some(self.calls(at, Style::Bare).read_json(found)));
+            return Ok(Some(self.bare_calls(at, found)));
         }
         let Some(tag) = tag_at(source, at)? else { return Ok(None) };
         let ours = self.names.wrapper(tag.name).is_some();
         match tag.kind {
             TagKind::Close if ours && !before.is_empty() => {
-                Ok(Some(Block { end: tag.end, outcomes: Vec::new() }))
+                Ok(Some(Block { end: tag.end, outcomes: Vec::new(), form: Dialect::ArtifactXml }))
             }
             TagKind::Close => Ok(None),
             TagKind::Open | TagKind::Empty if tag.cut => Ok(None),
@@ -333,7 +346,11 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     let next = skip_filling(source, tag.end)?;
                     let inner = if source.ends_at(next)? { None } else { tag_at(source, next)? };
                     if inner.is_some_and(|inner| self.names.wrapper(inner.name) == Some(Wrapper::Single)) {
-                        return Ok(Some(Block { end: tag.end, outcomes: Vec::new() }));
+                        return Ok(Some(Block {
+                            end: tag.end,
+                            outcomes: Vec::new(),
+                            form: Dialect::ArtifactXml,
+                        }));
                     }
                 }
                 self.calls(at, Style::Wrapped).read_wrapped(&tag).map(Some)
@@ -351,7 +368,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// Calls in JSON that begin the message, without any marker.
-    pub(super) fn bare_json(&mut self, at: usize) -> Reads<bool> {
+    pub(crate) fn bare_json(&mut self, at: usize) -> Reads<bool> {
         let found = match call_json::value_at(self.source, at)? {
             Ok(found) => found,
             Err(error) => return Ok(error.is_cut() && self.cut_json(at)),
@@ -360,13 +377,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(at + 1);
             return Ok(true);
         }
-        let block = self.calls(at, Style::Bare).read_json(found);
+        let block = self.bare_calls(at, found);
         self.take(block);
         Ok(true)
     }
 
     /// Another JSON call right behind one.
-    pub(super) fn json_goes_on(&mut self) -> Reads<bool> {
+    pub(crate) fn json_goes_on(&mut self) -> Reads<bool> {
         let source = self.source;
         let mut first = source.skip_blanks(self.message.at);
         if matches!(source.byte(first), Some(b',' | b';')) {
@@ -378,7 +395,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         match call_json::value_at(source, first)? {
             Ok(found) if call_json::declared(&found.literal, &self.names.tools) => {
-                let block = self.calls(first, Style::Bare).read_json(found);
+                let block = self.bare_calls(first, found);
                 self.take(block);
                 Ok(true)
             }
@@ -390,10 +407,20 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// A JSON call that begins the message and was cut off: reported, if it names a declared tool.
-    pub(super) fn cut_json(&mut self, at: usize) -> bool {
+    pub(crate) fn cut_json(&mut self, at: usize) -> bool {
         let text = self.source.rest(at);
+        if let Some(mended) =
+            mend(text, false).filter(|mended| call_json::declared(&mended.literal, &self.names.tools))
+        {
+            let end = self.source.len();
+            let envelope =
+                Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
+            let block = envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end);
+            self.take(block);
+            return true;
+        }
         let closed = ["", "\"", "null"].iter().find_map(|tail| {
-            let closed = call_json::with_brackets_closed(&format!("{text}{tail}"))?;
+            let closed = with_brackets_closed(&format!("{text}{tail}"), true)?;
             call_json::value_at(Source::new(&closed, true), 0)
                 .ok()?
                 .ok()
@@ -415,6 +442,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 hint: "Write the whole call again and close every element.".to_owned(),
                 span: Span { start: at, end },
             })],
+            form: Dialect::Llama3Json,
         });
         true
     }

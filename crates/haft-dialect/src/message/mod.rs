@@ -3,14 +3,26 @@
 //! Calls are looked for only at brackets and at the message's start; everything else is passed on as text at once. Where
 //! the text so far does not decide, reading stops at that place and starts there again when more has come.
 
-use super::draft::Outcome;
-use super::names::Names;
-use super::quoted::{Fence, Tildes};
-use super::section::SectionEnds;
-use super::tag::{Tag, TagKind, tag_at};
-use super::value::next_bracket;
+mod channels;
+mod markerless;
+mod minimax;
+mod opening;
+mod quoted;
+mod react;
+mod tokens;
+
+use quoted::{Fence, Tildes};
+
+use crate::Dialect;
+use crate::artifact_xml::names::Names;
+use crate::artifact_xml::section::SectionEnds;
+use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
+use crate::artifact_xml::value::next_bracket;
+use crate::draft::Outcome;
+use crate::envelope::Envelope;
 use crate::marks::{Mark, invents_answer, is_think_tag, mark_at};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
+use crate::tokens::{Meaning, Part, Thinking, token_at};
 
 /// Where the parts of a message go.
 pub(crate) trait Output {
@@ -33,19 +45,25 @@ pub(crate) trait Output {
 /// The state of reading one message.
 #[derive(Debug)]
 pub(crate) struct Message {
-    pub(super) at: usize,
-    pub(super) mode: Mode,
+    pub(crate) at: usize,
+    pub(crate) mode: Mode,
     /// Whether text just before is a call, with nothing but blanks between.
-    pub(super) after_call: bool,
-    pub(super) ends: SectionEnds,
-    pub(super) tildes: Tildes,
+    pub(crate) after_call: bool,
+    pub(crate) ends: SectionEnds,
+    pub(crate) tildes: Tildes,
+    /// The message is in channels: its marks are no text.
+    pub(crate) in_channels: bool,
+    /// The message names recipients behind `>>>`.
+    pub(crate) recipients: bool,
+    /// The dialect that the tags which follow belong to.
+    pub(crate) tag_form: Option<Dialect>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Text,
-    /// Inside of `<think>`.
-    Thinking,
+    /// Inside of reasoning.
+    Thinking(Thinking),
     /// Inside of a quoted fence.
     Fence(Fence),
     /// Behind what the model invented: nothing counts any more.
@@ -60,6 +78,9 @@ impl Message {
             after_call: false,
             ends: SectionEnds::default(),
             tildes: Tildes::default(),
+            in_channels: false,
+            recipients: false,
+            tag_form: None,
         }
     }
 
@@ -90,29 +111,29 @@ impl Message {
             while reader.message.at < source.len() {
                 match reader.message.mode {
                     Mode::Text => reader.text()?,
-                    Mode::Thinking => reader.thinking()?,
+                    Mode::Thinking(thinking) => reader.thinking(thinking)?,
                     Mode::Fence(fence) => reader.fence(fence)?,
                     Mode::Ended => reader.message.at = source.len(),
                 }
             }
             match reader.message.mode {
                 Mode::Fence(fence) if source.is_complete() => reader.unclosed_fence(fence)?,
-                Mode::Text | Mode::Thinking | Mode::Fence(_) | Mode::Ended => return Ok(()),
+                Mode::Text | Mode::Thinking(_) | Mode::Fence(_) | Mode::Ended => return Ok(()),
             }
         }
     }
 }
 
-pub(super) struct Reader<'a, 'n, 'm, O> {
-    pub(super) source: Source<'a>,
-    pub(super) names: &'n Names,
-    pub(super) output: &'m mut O,
-    pub(super) message: &'m mut Message,
+pub(crate) struct Reader<'a, 'n, 'm, O> {
+    pub(crate) source: Source<'a>,
+    pub(crate) names: &'n Names,
+    pub(crate) output: &'m mut O,
+    pub(crate) message: &'m mut Message,
 }
 
 impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// Passes text on up to an offset.
-    pub(super) fn pass(&mut self, to: usize) {
+    pub(crate) fn pass(&mut self, to: usize) {
         let from = self.message.at;
         if to > from {
             if self.message.after_call && !self.source.slice(from, to).chars().all(is_blank) {
@@ -124,7 +145,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// Leaves out what stands between here and an offset.
-    pub(super) fn skip(&mut self, to: usize) {
+    pub(crate) fn skip(&mut self, to: usize) {
         self.message.at = to;
         self.message.tildes.to = self.message.tildes.to.max(to);
     }
@@ -137,31 +158,46 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if self.begins_message() {
             let first = self.skip_blanks_at_start();
             self.message.at = first;
-            match self.source.byte(first) {
-                None => return Ok(()),
-                Some(b'{' | b'[') if self.bare_json(first)? => return Ok(()),
-                Some(b'`' | b'~') if self.fence_as_call(first)? => return Ok(()),
-                Some(b'~') if self.open_fence(first)? => return Ok(()),
-                Some(_) => {}
+            if self.begin(first)? {
+                return Ok(());
             }
         } else if self.message.after_call && self.json_goes_on()? {
             return Ok(());
         }
         let stop = if self.output.has_outcomes() { self.invented_line()? } else { None };
         let from = self.message.at;
-        match next_mark(self.source, from).filter(|found| stop.is_none_or(|stop| *found < stop)) {
+        let found = next_mark(self.source, from, self.message.recipients);
+        match found.filter(|found| stop.is_none_or(|stop| *found < stop)) {
             Some(found) => self.mark(found),
-            None => {
-                match stop {
-                    Some(stop) => {
-                        self.pass(stop);
-                        self.message.mode = Mode::Ended;
-                    }
-                    None => self.pass(self.source.len()),
+            None => match stop {
+                Some(stop) => {
+                    self.pass(stop);
+                    self.message.mode = Mode::Ended;
+                    Ok(())
                 }
-                Ok(())
-            }
+                None if self.source.is_complete() => {
+                    self.pass(self.source.len());
+                    Ok(())
+                }
+                None => {
+                    self.pass(markerless::held_from(self.source, from, self.message.recipients));
+                    markerless::undecided(self.source, self.message.at)
+                }
+            },
         }
+    }
+
+    /// Looks for what only the start of a message can be.
+    fn begin(&mut self, first: usize) -> Reads<bool> {
+        Ok(match self.source.byte(first) {
+            None => true,
+            Some(b'[') if self.literal_calls(first)? => true,
+            Some(b'{' | b'[') if self.bare_json(first)? => true,
+            Some(b'`' | b'~') if self.fence_as_call(first)? => true,
+            Some(b'~') => self.open_fence(first)?,
+            Some(b'`' | b'<' | b'{' | b'[') => false,
+            Some(_) => self.recipient_line(first)? || self.literal_calls(first)?,
+        })
     }
 
     fn skip_blanks_at_start(&self) -> usize {
@@ -169,16 +205,70 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     fn mark(&mut self, at: usize) -> Reads<()> {
-        match self.source.byte(at) {
+        let taken = match self.source.byte(at) {
             Some(b'`') => {
                 self.pass(at);
-                self.backticks(at)
+                return self.backticks(at);
             }
-            _ => self.bracket(at),
+            Some(b'[') => {
+                self.pass(at);
+                self.token(at)? || self.last_line(at)?
+            }
+            Some(b'{') => {
+                self.pass(at);
+                self.last_line(at)?
+            }
+            Some(b']') => {
+                self.pass(at);
+                self.minimax(at)?
+            }
+            Some(b'>') => {
+                self.pass(at);
+                self.recipient(at)?
+            }
+            Some(b'f') => {
+                self.pass(at);
+                self.functools(at)?
+            }
+            Some(b'a' | b'A' | b'*') => {
+                self.pass(at);
+                self.action(at)?
+            }
+            _ => return self.bracket(at),
+        };
+        if !taken {
+            let width = match self.source.byte(at) {
+                Some(b'f') => "functools[".len(),
+                // What follows the label is looked at as text.
+                Some(b'a' | b'A' | b'*') => {
+                    self.source.rest(at).find([':', '：']).map_or(1, |length| length + 1)
+                }
+                _ => 1,
+            };
+            let end =
+                self.source.rest(at).char_indices().map(|(offset, _)| offset).find(|offset| *offset >= width);
+            self.pass(end.map_or(self.source.len(), |offset| at + offset));
         }
+        Ok(())
     }
 
-    pub(super) fn reasoning_ended(&mut self, tag: &Tag<'_>, at: usize) {
+    /// `functools[…]`
+    fn functools(&mut self, at: usize) -> Reads<bool> {
+        let list = at + "functools".len();
+        if !crate::envelope::begins(self.source, self.names, list)? {
+            return Ok(false);
+        }
+        let first = self.source.skip_blanks(list + 1);
+        if self.source.ends_at(first)? || !matches!(self.source.byte(first), Some(b'{')) {
+            return Ok(false);
+        }
+        let envelope = Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Phi4);
+        let block = envelope.read(list)?;
+        self.take(block);
+        Ok(true)
+    }
+
+    pub(crate) fn reasoning_ended(&mut self, tag: &Tag<'_>, at: usize) {
         self.output.all_was_reasoning(at);
         self.output.think_mark(at, tag.end);
         self.message.after_call = false;
@@ -186,23 +276,25 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.skip(tag.end);
     }
 
-    fn thinking(&mut self) -> Reads<()> {
+    fn thinking(&mut self, thinking: Thinking) -> Reads<()> {
         let from = self.message.at;
         let source = self.source;
         let mut at = from;
-        while let Some(found) = next_bracket(source, at) {
-            let tag = match tag_at(source, found) {
-                Ok(tag) => tag,
+        while let Some(found) = next_thinking_mark(source, at, thinking) {
+            let end = match self.ends_thinking(found, thinking) {
+                Ok(end) => end,
                 Err(NeedMore) => {
                     self.output.reasoning(from, found);
                     self.skip(found);
                     return Err(NeedMore);
                 }
             };
-            if let Some(tag) = tag.filter(|tag| tag.kind == TagKind::Close && is_think_tag(tag.name)) {
+            if let Some(end) = end {
                 self.output.reasoning(from, found);
-                self.output.think_mark(found, tag.end);
-                self.skip(tag.end);
+                if end > found {
+                    self.output.think_mark(found, end);
+                }
+                self.skip(end);
                 self.message.mode = Mode::Text;
                 return Ok(());
             }
@@ -213,10 +305,46 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(())
     }
 
+    /// The offset behind the mark that ends reasoning of this kind; the mark's own offset where it begins something else.
+    fn ends_thinking(&self, at: usize, thinking: Thinking) -> Reads<Option<usize>> {
+        let source = self.source;
+        if thinking == Thinking::Tag {
+            let tag = tag_at(source, at)?;
+            return Ok(tag
+                .filter(|tag| tag.kind == TagKind::Close && is_think_tag(tag.name))
+                .map(|tag| tag.end));
+        }
+        let Some(token) = token_at(source, at)?.filter(|token| !token.cut) else { return Ok(None) };
+        Ok(match (token.meaning, thinking) {
+            (Meaning::ThinkClose(closed), _) if closed == thinking => Some(token.end),
+            (Meaning::Channel(Part::End), Thinking::Message) => Some(token.end),
+            (
+                Meaning::Channel(Part::Start | Part::Channel | Part::Model | Part::MessageSeparator),
+                Thinking::Message,
+            ) => Some(at),
+            (Meaning::Channel(Part::Close), Thinking::Kimi) => channels::element_end(source, token.end)?,
+            _ => None,
+        })
+    }
+
     /// A `<` or `＜` of the text.
     fn bracket(&mut self, at: usize) -> Reads<()> {
         let source = self.source;
-        self.pass(at);
+        let header = self.recipient_of_message(at)?;
+        self.pass(header.unwrap_or(at));
+        if let Some(header) = header {
+            if self.harmony(header)? {
+                return Ok(());
+            }
+            self.pass(at);
+        }
+        match source.byte(at + 1) {
+            Some(b'|' | b'/' | 0xEF | b's' | b'e' | b't' | b'S' | b'E' | b'T') if self.token(at)? => {
+                return Ok(());
+            }
+            Some(b']') if self.minimax(at)? => return Ok(()),
+            _ => {}
+        }
         match mark_at(source.rest(at)) {
             Mark::End(length) => return self.end_mark(at, length),
             Mark::Turn if self.output.has_outcomes() => {
@@ -241,6 +369,20 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(at + width);
         }
         Ok(())
+    }
+
+    /// Where the header `to=N` before a `<|message|>` at this offset begins.
+    fn recipient_of_message(&self, at: usize) -> Reads<Option<usize>> {
+        let rest = self.source.rest(at);
+        if !rest.starts_with("<|m") && !"<|m".starts_with(rest)
+            || channels::recipient_before(self.source, self.message.at, at).is_none()
+        {
+            return Ok(None);
+        }
+        let token = token_at(self.source, at)?;
+        let is_message =
+            token.is_some_and(|token| !token.cut && token.meaning == Meaning::Channel(Part::Message));
+        Ok(if is_message { channels::recipient_before(self.source, self.message.at, at) } else { None })
     }
 
     /// The end of the model's turn; only blanks and other ends may follow, else it is text. Behind it, a turn that begins
@@ -285,14 +427,14 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(alone)
     }
 
-    pub(super) fn ends_line(&self, at: usize) -> Reads<bool> {
+    pub(crate) fn ends_line(&self, at: usize) -> Reads<bool> {
         let rest = self.source.rest(at);
         let after = at + (rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\0']).len());
         self.line_ends_at(after)
     }
 
     /// Whether a line ends exactly here: by a break, by the end of the text, or by a mark of its end.
-    pub(super) fn line_ends_at(&self, at: usize) -> Reads<bool> {
+    pub(crate) fn line_ends_at(&self, at: usize) -> Reads<bool> {
         if self.source.ends_at(at)? || self.source.byte(at) == Some(b'\n') {
             return Ok(true);
         }
@@ -304,7 +446,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// Whether nothing follows but blanks and marks of the end.
-    pub(super) fn only_ends_follow(&self, at: usize) -> Reads<bool> {
+    pub(crate) fn only_ends_follow(&self, at: usize) -> Reads<bool> {
         let mut at = self.source.skip_blanks(at);
         loop {
             if self.source.ends_at(at)? {
@@ -323,7 +465,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     fn invented_line(&self) -> Reads<Option<usize>> {
         let source = self.source;
         let from = self.message.at;
-        let until = next_mark(source, from).unwrap_or(source.len());
+        let until = next_mark(source, from, self.message.recipients).unwrap_or(source.len());
         let mut line = if source.begins_line(from) || self.message.after_call {
             Some(source.skip_blanks(from))
         } else {
@@ -356,31 +498,89 @@ fn may_begin_tag(next: u8) -> bool {
     next.is_ascii_alphabetic() || !next.is_ascii() || matches!(next, b'/' | b'_' | b'|' | 0)
 }
 
+/// The next place of reasoning that could be its end.
+fn next_thinking_mark(source: Source<'_>, from: usize, thinking: Thinking) -> Option<usize> {
+    if thinking != Thinking::Bracket {
+        return next_bracket(source, from);
+    }
+    let rest = source.bytes().get(from..)?;
+    memchr::memchr2(b'<', b'[', rest).map(|offset| from + offset)
+}
+
 /// The next place of a text that could be anything but text.
-fn next_mark(source: Source<'_>, from: usize) -> Option<usize> {
+fn next_mark(source: Source<'_>, from: usize, recipients: bool) -> Option<usize> {
+    let bracket = next_opening(source, from);
+    let until = bracket.unwrap_or(source.len());
+    let label = next_label(source, from, until);
+    let first = label.or(bracket);
+    if !recipients {
+        return first;
+    }
+    let until = first.unwrap_or(source.len());
+    let window = source.bytes().get(from..until).unwrap_or_default();
+    memchr::memmem::find(window, b">>>").map(|offset| from + offset).or(first)
+}
+
+/// The next bracket or backtick.
+fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
     let mut at = from;
     let bytes = source.bytes();
     loop {
         let rest = bytes.get(at..)?;
         let offset = if rest.len() < 16 {
-            rest.iter().position(|byte| matches!(byte, b'<' | b'`' | 0x9C))?
+            rest.iter().position(|byte| matches!(byte, b'<' | b'`' | b'['))?
         } else {
-            memchr::memchr3(b'<', b'`', 0x9C, rest)?
+            memchr::memchr3(b'<', b'`', b'[', rest)?
         };
         let found = at + offset;
-        match bytes.get(found..) {
-            Some([b'<', next, ..]) if !may_begin_tag(*next) => {
+        match bytes.get(found..).unwrap_or_default() {
+            [b'<'] | [b'<', b']', ..] => {
+                // `]<]minimax[>[`
+                let before = found > from && bytes.get(found - 1) == Some(&b']');
+                return Some(if before { found - 1 } else { found });
+            }
+            [b'<', next, ..] if !may_begin_tag(*next) => {
                 // Of a flood of brackets only the last can begin a tag.
                 let more = bytes.get(found + 1..).unwrap_or_default();
                 at = found + more.iter().take_while(|byte| **byte == b'<').count().max(1);
-                continue;
             }
-            Some([0x9C, ..]) => {
-                if found >= from + 2 && bytes.get(found - 2..found) == Some(&[0xEF, 0xBC]) {
-                    return Some(found - 2);
+            [b'[', rest @ ..] => {
+                if let Some(word) = markerless::functools_before(source, from, found) {
+                    return Some(word);
                 }
+                let Some(next) = rest.first() else { return Some(found) };
+                if next.is_ascii_alphabetic() || matches!(next, b'/' | b'_') || source.begins_line(found) {
+                    return Some(found);
+                }
+                at = found + 1;
             }
             _ => return Some(found),
+        }
+    }
+}
+
+/// The next full-width bracket, brace at the start of a line, or label, before an offset.
+fn next_label(source: Source<'_>, from: usize, until: usize) -> Option<usize> {
+    let mut at = from;
+    let bytes = source.bytes();
+    loop {
+        let window = bytes.get(at..until)?;
+        let found = at + memchr::memchr3(b':', b'{', 0xBC, window)?;
+        let wide = found > from && bytes.get(found - 1) == Some(&0xEF);
+        match (bytes.get(found), bytes.get(found + 1)) {
+            (Some(b'{'), _) if source.begins_line(found) => return Some(found),
+            (Some(b':'), _) => {
+                if let Some(label) = react::action_before(source, from, found) {
+                    return Some(label);
+                }
+            }
+            (Some(0xBC), Some(0x9C)) if wide => return Some(found - 1),
+            (Some(0xBC), Some(0x9A)) if wide => {
+                if let Some(label) = react::action_before(source, from, found - 1) {
+                    return Some(label);
+                }
+            }
+            _ => {}
         }
         at = found + 1;
     }

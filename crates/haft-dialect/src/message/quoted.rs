@@ -1,7 +1,7 @@
 //! What a message quotes: inline code and fences. Nothing in them is a call.
 
-use super::message::{Mode, Output, Reader};
-use super::tag::{TagKind, tag_at};
+use super::{Mode, Output, Reader};
+use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::marks::is_think_tag;
 use crate::scan::{NeedMore, Reads};
 
@@ -10,22 +10,22 @@ const MAX_INLINE_CODE: usize = 4096;
 
 /// A fence, by the mark that opened it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence {
-    pub(super) mark: u8,
-    pub(super) length: usize,
-    pub(super) start: usize,
+pub(crate) struct Fence {
+    pub(crate) mark: u8,
+    pub(crate) length: usize,
+    pub(crate) start: usize,
 }
 
 /// Fences of tildes, followed up to an offset.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Tildes {
-    pub(super) to: usize,
+pub(crate) struct Tildes {
+    pub(crate) to: usize,
     open: bool,
 }
 
 impl<O: Output> Reader<'_, '_, '_, O> {
     /// Inline code or a fence.
-    pub(super) fn backticks(&mut self, at: usize) -> Reads<()> {
+    pub(crate) fn backticks(&mut self, at: usize) -> Reads<()> {
         let length = self.run_length(at, b'`')?;
         if length >= 3 && self.source.begins_line(at) {
             // The end of a fence whose beginning is missing, behind the last call.
@@ -40,6 +40,9 @@ impl<O: Output> Reader<'_, '_, '_, O> {
             }
             // A closing mark on the same line makes it inline code.
             if !rest.get(..line).unwrap_or_default().contains('`') {
+                if self.last_fences(at, length)? {
+                    return Ok(());
+                }
                 self.message.mode = Mode::Fence(Fence { mark: b'`', length, start: at });
                 self.pass(at + length + line);
                 return Ok(());
@@ -70,14 +73,14 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         Ok(())
     }
 
-    pub(super) fn run_length(&self, at: usize, mark: u8) -> Reads<usize> {
+    pub(crate) fn run_length(&self, at: usize, mark: u8) -> Reads<usize> {
         let rest = self.source.bytes().get(at..).unwrap_or_default();
         let length = rest.iter().take_while(|byte| **byte == mark).count();
         self.source.ends_at(at + length)?;
         Ok(length)
     }
 
-    pub(super) fn open_fence(&mut self, at: usize) -> Reads<bool> {
+    pub(crate) fn open_fence(&mut self, at: usize) -> Reads<bool> {
         let Some(mark) = self.source.byte(at) else { return Ok(false) };
         let length = self.run_length(at, mark)?;
         if length < 3 || !self.source.begins_line(at) {
@@ -89,7 +92,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     }
 
     /// Looks for the end of a quoted fence; everything in it is text.
-    pub(super) fn fence(&mut self, fence: Fence) -> Reads<()> {
+    pub(crate) fn fence(&mut self, fence: Fence) -> Reads<()> {
         let source = self.source;
         loop {
             let from = self.message.at;
@@ -114,7 +117,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     }
 
     /// The end of the closing mark, if the line that begins here is one.
-    pub(super) fn fence_end(&self, line: usize, fence: Fence) -> Reads<Option<usize>> {
+    pub(crate) fn fence_end(&self, line: usize, fence: Fence) -> Reads<Option<usize>> {
         let source = self.source;
         let mut at = line;
         while matches!(source.byte(at), Some(b' ' | b'\t')) {
@@ -132,7 +135,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     }
 
     /// A fence without end. If reasoning ends inside of it, it was part of the reasoning.
-    pub(super) fn unclosed_fence(&mut self, fence: Fence) -> Reads<()> {
+    pub(crate) fn unclosed_fence(&mut self, fence: Fence) -> Reads<()> {
         let source = self.source;
         let mut last = None;
         for at in memchr::memmem::find_iter(source.bytes().get(fence.start..).unwrap_or_default(), b"</") {
@@ -150,7 +153,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     }
 
     /// Whether an offset lies in a fence of tildes; those are looked for only where it matters.
-    pub(super) fn in_tilde_fence(&mut self, at: usize) -> bool {
+    pub(crate) fn in_tilde_fence(&mut self, at: usize) -> bool {
         let source = self.source;
         let mut tildes = self.message.tildes;
         let window = source.bytes().get(tildes.to..at).unwrap_or_default();

@@ -1,0 +1,260 @@
+//! The parts of an envelope, one after the other.
+
+use super::head::{Head, Word, word_at};
+use super::{Envelope, Here, here};
+use crate::Dialect;
+use crate::Repair;
+use crate::artifact_xml::call::{CallReader, Style};
+use crate::artifact_xml::tag::tag_at;
+use crate::draft::{Ending, Fault};
+use crate::literal::{LiteralCall, Unreadable, gemma, python};
+use crate::scan::Reads;
+
+/// Whether the envelope goes on, and where; or how it ended.
+pub(super) enum Step {
+    At(usize),
+    Done(usize, Ending),
+}
+
+/// The end of an envelope whose insides cannot be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Region {
+    /// Where its contents end.
+    pub(super) end: usize,
+    /// Where reading goes on.
+    pub(super) resume: usize,
+    /// A closing mark proves that the contents are whole.
+    pub(super) closed: bool,
+}
+
+impl<'a> Envelope<'a, '_, '_> {
+    /// One part of the envelope.
+    pub(super) fn item(&mut self, at: usize) -> Reads<Step> {
+        let source = self.source;
+        match source.byte(at) {
+            Some(b'{') => self.object(at),
+            Some(b'[') => self.list(at),
+            Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
+            Some(b'}' | b']' | b')') if self.read_any => {
+                self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
+                Ok(Step::At(at + 1))
+            }
+            Some(b'`') if source.has_word(at, "```")? => self.fence_mark(at),
+            Some(b'<' | 0xEF) if !self.read_any && tag_at(source, at)?.is_some() => self.tags(at),
+            _ => self.word(at),
+        }
+    }
+
+    /// A code fence between marks is no text.
+    fn fence_mark(&mut self, at: usize) -> Reads<Step> {
+        let native = matches!(self.form, Dialect::DeepseekV3 | Dialect::DeepseekV31 | Dialect::CommandR);
+        if !native && !self.repairs.contains(&Repair::FenceRemoved) {
+            self.repairs.push(Repair::FenceRemoved);
+            self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::FenceRemoved));
+        }
+        let source = self.source;
+        let mut end = at;
+        while source.byte(end) == Some(b'`') {
+            end += 1;
+        }
+        source.ends_at(end)?;
+        while source.byte(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            end += 1;
+        }
+        source.ends_at(end)?;
+        if self.read_any && self.form == Dialect::CommandR {
+            return Ok(Step::Done(end, Ending::Closed));
+        }
+        Ok(Step::At(end))
+    }
+
+    /// Tags inside of the envelope, as in the form of Step 3.
+    fn tags(&mut self, at: usize) -> Reads<Step> {
+        let mut repairs = std::mem::take(&mut self.repairs);
+        let mut block = CallReader::new(self.source, self.names, self.ends, at, Style::Bare).read_from(at)?;
+        for outcome in &mut block.outcomes {
+            match outcome {
+                Ok(call) => {
+                    call.span.start = self.start;
+                    call.repairs.retain(|repair| *repair != Repair::WrapperAdded);
+                    repairs.append(&mut call.repairs);
+                    call.repairs = std::mem::take(&mut repairs);
+                }
+                Err(malformed) => malformed.span.start = self.start,
+            }
+        }
+        self.form = if self.form == Dialect::DeepseekV31 { Dialect::Step3 } else { self.form };
+        self.head = None;
+        self.outcomes.append(&mut block.outcomes);
+        self.read_any = true;
+        self.last_end = block.end;
+        if block.end <= at {
+            return Ok(Step::Done(block.end.max(at), Ending::Unclosed));
+        }
+        Ok(Step::At(block.end))
+    }
+
+    fn word(&mut self, at: usize) -> Reads<Step> {
+        match word_at(self.source, self.names, at)? {
+            Word::Gemma => {
+                let read = gemma::call_at(self.source, at, &self.names.tools)?;
+                self.literal(at, read, false)
+            }
+            Word::Python => self.python_call(at, false),
+            Word::Name { end, next, marked } if !self.read_any || self.head.is_none() => {
+                let source = self.source;
+                let written = source.slice(at, end);
+                match &mut self.head {
+                    // `function<sep>N`: the first word says what kind of call it is.
+                    Some(head) if head.written == "function" => {
+                        *head = Head { written, id: None, named: marked }
+                    }
+                    // `N[CALL_ID]x[ARGS]{…}`
+                    Some(head) => head.id = Some(written),
+                    None => self.head = Some(Head { written, id: None, named: marked }),
+                }
+                Ok(Step::At(next))
+            }
+            Word::Name { .. } | Word::Prose => self.stray(at),
+        }
+    }
+
+    /// A list of calls in JSON or literals.
+    fn list(&mut self, at: usize) -> Reads<Step> {
+        let source = self.source;
+        let first = source.skip_blanks(at + 1);
+        source.ends_at(first)?;
+        let python = python::begins_call(source, first)?.is_some();
+        if !python {
+            return self.json_list(at);
+        }
+        let mut next = first;
+        loop {
+            match self.python_call(next, true)? {
+                Step::At(end) => next = source.skip_blanks(end),
+                done @ Step::Done(..) => return Ok(done),
+            }
+            if source.byte(next) == Some(b',') {
+                next = source.skip_blanks(next + 1);
+            }
+            if source.ends_at(next)? {
+                return Ok(Step::At(next));
+            }
+            if source.byte(next) == Some(b']') {
+                self.last_end = next + 1;
+                return Ok(Step::At(next + 1));
+            }
+            if python::begins_call(source, next)?.is_none() {
+                return Ok(Step::At(next));
+            }
+        }
+    }
+
+    fn python_call(&mut self, at: usize, in_list: bool) -> Reads<Step> {
+        let read = python::call_at(self.source, at, &self.names.tools)?;
+        self.literal(at, read, in_list)
+    }
+
+    /// Takes a literal call, or reports it and goes on behind it.
+    fn literal(
+        &mut self,
+        at: usize,
+        read: Result<LiteralCall<'a>, Unreadable>,
+        in_list: bool,
+    ) -> Reads<Step> {
+        let mut draft = self.draft();
+        match read {
+            Ok(call) => {
+                if let Some(repair) = call.repair {
+                    draft.repair(repair);
+                }
+                draft.set_name(call.name.into(), self.names);
+                for (key, literal) in call.arguments {
+                    draft.give_literal(key, literal);
+                }
+                // The call closed itself.
+                self.finish_drafts(Ending::Closed, call.end);
+                self.drafts.push(draft);
+                self.read_any = true;
+                self.last_end = call.end;
+                Ok(Step::At(call.end))
+            }
+            Err(problem) => {
+                let region = self.region(at)?;
+                let end = python::skip_call(self.source, at, region.end);
+                draft.fault = Some(match problem {
+                    Unreadable::Cut => Fault::CutInCall,
+                    Unreadable::Unfit(place) => Fault::UnreadableCall(place.saturating_sub(at)),
+                });
+                if let Some(name) = python::begins_call(self.source, at)? {
+                    draft.set_name(name.into(), self.names);
+                }
+                self.finish_drafts(Ending::Closed, at);
+                self.drafts.push(draft);
+                self.read_any = true;
+                let resume = end.unwrap_or(region.end);
+                self.last_end = resume;
+                // Siblings behind it can be read, if its end is known.
+                match end {
+                    Some(end) if in_list => Ok(Step::At(end)),
+                    Some(_) | None => {
+                        let ending = if region.closed { Ending::Closed } else { Ending::Unclosed };
+                        Ok(Step::Done(region.resume, ending))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Text where only calls may stand.
+    fn stray(&mut self, at: usize) -> Reads<Step> {
+        if self.read_any && self.ending_without_mark() == Ending::Closed {
+            return Ok(Step::Done(self.last_end, Ending::Closed));
+        }
+        let region = self.region(at)?;
+        if !self.read_any {
+            self.head = None;
+            let mut draft = self.draft();
+            draft.fault = Some(Fault::NoName);
+            self.drafts.push(draft);
+            self.read_any = true;
+            return Ok(Step::Done(
+                region.resume,
+                if region.closed { Ending::Closed } else { Ending::Unclosed },
+            ));
+        }
+        if region.closed {
+            self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::StrayTextDropped));
+            return Ok(Step::At(region.end));
+        }
+        Ok(Step::Done(self.last_end, Ending::Unclosed))
+    }
+
+    /// Where the envelope ends, if nothing inside of it tells.
+    pub(super) fn region(&self, from: usize) -> Reads<Region> {
+        let source = self.source;
+        let mut at = from;
+        loop {
+            let rest = source.bytes().get(at..).unwrap_or_default();
+            let Some(offset) = memchr::memchr3(b'<', b'[', 0x9C, rest) else {
+                source.ends_at(source.len())?;
+                let end = source.len();
+                return Ok(Region { end, resume: end, closed: false });
+            };
+            let mut found = at + offset;
+            if source.byte(found) == Some(0x9C) {
+                if found < from + 2 || source.bytes().get(found - 2..found) != Some(&[0xEF, 0xBC]) {
+                    at = found + 1;
+                    continue;
+                }
+                found -= 2;
+            }
+            match here(source, self.names, found)? {
+                Here::Closer(end, cut) => return Ok(Region { end: found, resume: end, closed: !cut }),
+                Here::End | Here::Next => return Ok(Region { end: found, resume: found, closed: false }),
+                Here::Separator(_) | Here::Filler(_) | Here::Other => {}
+            }
+            at = found + source.char_at(found).map_or(1, char::len_utf8);
+        }
+    }
+}

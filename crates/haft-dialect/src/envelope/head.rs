@@ -1,0 +1,146 @@
+//! The name of a call that stands before its arguments: `functions.N:0<|tool_call_argument_begin|>{…}`, `N[ARGS]{…}`, `N␤{…}`.
+
+use super::{Here, here};
+use crate::artifact_xml::names::Names;
+use crate::artifact_xml::tag::skip_filling;
+use crate::call_json;
+use crate::draft::Draft;
+use crate::literal::{gemma, python};
+use crate::scan::{Reads, Source, is_blank};
+
+/// Longest name or id, in bytes.
+const MAX_HEAD: usize = 160;
+
+/// A name that stands before its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head<'a> {
+    /// As written, with index and prefix.
+    pub(super) written: &'a str,
+    pub(super) id: Option<&'a str>,
+    /// A mark behind the name proves that it is whole.
+    pub(super) named: bool,
+}
+
+impl<'a> Head<'a> {
+    /// Whether the name alone is a call: that of a tool that needs nothing, or one that nobody declared.
+    pub(super) fn may_stand_alone(&self, names: &Names) -> bool {
+        let (name, _) = call_json::name_and_id(self.written);
+        name.is_some_and(|name| names.tools.resolve(name).is_none_or(|(tool, _)| tool.required.is_empty()))
+    }
+
+    pub(super) fn name_draft<'n>(&self, draft: &mut Draft<'a, 'n>, names: &'n Names) {
+        let (name, id) = call_json::name_and_id(self.written);
+        draft.id = self.id.or(id).map(str::to_owned);
+        if let Some(name) = name {
+            draft.set_name(std::borrow::Cow::Borrowed(name), names);
+        }
+    }
+}
+
+/// The end of the word that begins here and can be a name or an id.
+pub(super) fn word_end(source: Source<'_>, at: usize) -> usize {
+    let mut end = at;
+    while let Some(character) = source.char_at(end) {
+        let fits = !is_blank(character)
+            && !matches!(
+                character,
+                '<' | '>'
+                    | '{'
+                    | '}'
+                    | '['
+                    | ']'
+                    | '('
+                    | ')'
+                    | '`'
+                    | '"'
+                    | '\''
+                    | ','
+                    | ';'
+                    | '='
+                    | '|'
+                    | '｜'
+                    | '＜'
+                    | '!'
+                    | '?'
+                    | '。'
+                    | '，'
+            );
+        if !fits || end - at > MAX_HEAD {
+            break;
+        }
+        end += character.len_utf8();
+    }
+    end
+}
+
+/// What a word in an envelope is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// `call:N{…}`, or `N{…}` without `call:`.
+    Gemma,
+    /// `N(…)`
+    Python,
+    /// A name; its arguments, or the mark behind it, stand at the offset. The flag says whether a mark follows.
+    Name {
+        end: usize,
+        next: usize,
+        marked: bool,
+    },
+    Prose,
+}
+
+/// Looks at the word that begins here.
+pub(super) fn word_at(source: Source<'_>, names: &Names, at: usize) -> Reads<Word> {
+    if gemma::begins_call(source, at)? {
+        return Ok(Word::Gemma);
+    }
+    if python::begins_call(source, at)?.is_some() {
+        return Ok(Word::Python);
+    }
+    let end = word_end(source, at);
+    source.ends_at(end)?;
+    if end == at {
+        return Ok(Word::Prose);
+    }
+    let next = skip_filling(source, end)?;
+    Ok(match here(source, names, next)? {
+        Here::Separator(_) => Word::Name { end, next, marked: true },
+        Here::Closer(..) | Here::End | Here::Next => Word::Name { end, next, marked: false },
+        Here::Filler(_) => Word::Prose,
+        Here::Other => match source.byte(next) {
+            Some(b'{') => Word::Name { end, next, marked: true },
+            Some(b'`') if source.has_word(next, "```")? => Word::Name { end, next, marked: true },
+            _ => Word::Prose,
+        },
+    })
+}
+
+/// Whether what follows a marker begins a call, so that the marker is not only mentioned.
+pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool> {
+    let at = skip_filling(source, at)?;
+    if source.ends_at(at)? {
+        return Ok(false);
+    }
+    match here(source, names, at)? {
+        Here::Filler(end) => return begins(source, names, end),
+        Here::End | Here::Closer(..) | Here::Next | Here::Separator(_) => return Ok(false),
+        Here::Other => {}
+    }
+    Ok(match source.byte(at) {
+        Some(b'{' | b'[') => true,
+        Some(b'`') => source.has_word(at, "```")?,
+        _ => match word_at(source, names, at)? {
+            Word::Gemma | Word::Name { marked: true, .. } => true,
+            // Prose has brackets too.
+            Word::Python => {
+                python::begins_call(source, at)?.is_some_and(|name| names.tools.resolve(name).is_some())
+                    || python::begins_keyword(source, at)?
+            }
+            Word::Name { end, marked: false, .. } => {
+                let (name, _) = call_json::name_and_id(source.slice(at, end));
+                name.is_some_and(|name| names.tools.resolve(name).is_some())
+            }
+            Word::Prose => false,
+        },
+    })
+}

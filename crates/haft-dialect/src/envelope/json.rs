@@ -1,0 +1,319 @@
+//! JSON in an envelope: calls, lists of them, and the arguments behind a name.
+
+use std::borrow::Cow;
+
+use haft_schema::json::{Literal, ReadError};
+
+use super::Envelope;
+use super::body::Step;
+use crate::artifact_xml::call::Block;
+use crate::call_json::{self, JsonCall, NoCall};
+use crate::draft::{Draft, Ending, Fault};
+use crate::literal::gemma;
+use crate::mend::{Mended, mend};
+use crate::scan::Reads;
+use crate::{Dialect, Repair};
+
+/// A value that was read, be it after repairs.
+struct Value<'a> {
+    literal: Literal<'a>,
+    end: usize,
+    repairs: Vec<Repair>,
+    /// Where the envelope ends, if the value was mended up to there.
+    region: Option<(usize, bool)>,
+}
+
+impl<'a, 'n> Envelope<'a, 'n, '_> {
+    /// An object: a call, or the arguments of the name before it.
+    pub(super) fn object(&mut self, at: usize) -> Reads<Step> {
+        let value = match self.value(at)? {
+            Ok(value) => value,
+            Err(error) => return self.unreadable(at, &error),
+        };
+        self.finish_drafts(Ending::Closed, at);
+        let drafts = match (self.head.take(), value.literal) {
+            (Some(head), Literal::Object(entries)) => {
+                let call = call_json::named(head.written, entries, &self.names.tools);
+                let mut draft = self.draft();
+                draft.id = head.id.map(str::to_owned);
+                if call.name.is_empty() {
+                    draft.fault = Some(Fault::NoName);
+                } else {
+                    self.fill(&mut draft, call);
+                }
+                vec![draft]
+            }
+            (_, literal) => call_json::calls(literal, &self.names.tools)
+                .into_iter()
+                .map(|call| self.json_draft(call))
+                .collect(),
+        };
+        Ok(self.take(drafts, value.end, &value.repairs, value.region))
+    }
+
+    /// Makes calls of a JSON value that was read already.
+    pub(crate) fn read_found(mut self, found: call_json::Found<'a>) -> Block {
+        let end = found.end;
+        self.drafts = call_json::calls(found.literal, &self.names.tools)
+            .into_iter()
+            .map(|call| self.json_draft(call))
+            .collect();
+        self.read_any = true;
+        self.close(end, Ending::Closed)
+    }
+
+    /// Makes calls of a JSON value that was mended up to the end of the text.
+    pub(crate) fn read_mended(mut self, mended: Mended, end: usize) -> Block {
+        self.repairs.extend(mended.repairs);
+        self.drafts = call_json::calls(mended.literal, &self.names.tools)
+            .into_iter()
+            .map(|call| self.json_draft(call))
+            .collect();
+        self.read_any = true;
+        self.close(end, Ending::Unclosed)
+    }
+
+    fn take(
+        &mut self,
+        mut drafts: Vec<Draft<'a, 'n>>,
+        end: usize,
+        repairs: &[Repair],
+        region: Option<(usize, bool)>,
+    ) -> Step {
+        for draft in &mut drafts {
+            repairs.iter().for_each(|repair| draft.repair(*repair));
+        }
+        self.drafts = drafts;
+        self.read_any = true;
+        self.last_end = end;
+        match region {
+            // Mended up to the end of the text: proof enough lies in the arguments.
+            Some((resume, false)) => Step::Done(resume, Ending::Unclosed),
+            Some((_, true)) | None => Step::At(end),
+        }
+    }
+
+    /// A list of calls in JSON; each entry is one attempt.
+    pub(super) fn json_list(&mut self, at: usize) -> Reads<Step> {
+        let source = self.source;
+        match call_json::value_at(source, at)? {
+            Ok(found) => {
+                self.finish_drafts(Ending::Closed, at);
+                let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
+                let drafts: Vec<_> = call_json::calls(found.literal, &self.names.tools)
+                    .into_iter()
+                    .map(|call| self.json_draft(call))
+                    .collect();
+                Ok(self.take(drafts, found.end, &repairs, None))
+            }
+            Err(error) => {
+                if let Some(step) = self.entries(at)? {
+                    return Ok(step);
+                }
+                match self.mended(at)? {
+                    Some(value) => {
+                        self.finish_drafts(Ending::Closed, at);
+                        let drafts: Vec<_> = call_json::calls(value.literal, &self.names.tools)
+                            .into_iter()
+                            .map(|call| self.json_draft(call))
+                            .collect();
+                        Ok(self.take(drafts, value.end, &value.repairs, value.region))
+                    }
+                    None => self.unreadable(at, &error),
+                }
+            }
+        }
+    }
+
+    /// The entries of a list that cannot be read as a whole, one by one, if at least one of them can be read and the end of each is known.
+    fn entries(&mut self, open: usize) -> Reads<Option<Step>> {
+        let source = self.source;
+        let region = self.region(open)?;
+        let mut drafts: Vec<Draft<'a, 'n>> = Vec::new();
+        let mut readable = 0_usize;
+        let mut at = source.skip_blanks(open + 1);
+        let mut closed = false;
+        while at < region.end {
+            match source.byte(at) {
+                Some(b']') => {
+                    closed = true;
+                    at += 1;
+                    break;
+                }
+                Some(b',') => at = source.skip_blanks(at + 1),
+                Some(b'{') => {
+                    let (draft, end) = self.entry(at, region.end, region.closed)?;
+                    readable += usize::from(draft.fault.is_none());
+                    drafts.push(draft);
+                    at = source.skip_blanks(end);
+                }
+                _ => return Ok(None),
+            }
+        }
+        if readable == 0 || drafts.len() < 2 && !closed && !region.closed {
+            return Ok(None);
+        }
+        self.finish_drafts(Ending::Closed, open);
+        let cut = !closed && !region.closed;
+        if let Some(last) = drafts.pop() {
+            for draft in drafts {
+                draft.finish(Ending::Closed, at, self.names, &mut self.outcomes);
+            }
+            self.drafts = vec![last];
+        }
+        self.read_any = true;
+        self.last_end = at;
+        if !closed && !cut {
+            self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
+        }
+        Ok(Some(if cut { Step::Done(region.resume, Ending::Unclosed) } else { Step::At(at) }))
+    }
+
+    /// One entry of a list, and where it ends.
+    fn entry(&self, at: usize, limit: usize, closed: bool) -> Reads<(Draft<'a, 'n>, usize)> {
+        let source = self.source;
+        let error = match call_json::value_at(source, at)? {
+            Ok(found) if found.end <= limit => {
+                let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
+                return Ok((self.entry_draft(found.literal, &repairs), found.end));
+            }
+            Ok(found) => {
+                let mut draft = self.draft();
+                draft.fault = Some(Fault::CutInJson);
+                return Ok((draft, found.end.min(limit)));
+            }
+            Err(error) => error,
+        };
+        let end = entry_end(source.slice(at, limit)).map_or(limit, |length| at + length);
+        let whole = end < limit || closed;
+        match mend(source.slice(at, end).trim_end_matches([',', ']', ' ', '\n']), whole) {
+            Some(mended) => Ok((self.entry_draft(mended.literal, &mended.repairs), end)),
+            None => {
+                let mut draft = self.draft();
+                draft.fault = Some(if error.is_cut() && !whole {
+                    Fault::CutInJson
+                } else {
+                    Fault::BadJson(error.to_string())
+                });
+                Ok((draft, end))
+            }
+        }
+    }
+
+    fn entry_draft(&self, literal: Literal<'a>, repairs: &[Repair]) -> Draft<'a, 'n> {
+        let mut calls = call_json::calls(literal, &self.names.tools).into_iter();
+        let mut draft = match (calls.next(), calls.next()) {
+            (Some(call), None) => self.json_draft(call),
+            (Some(_), Some(_)) | (None, _) => self.json_draft(Err(NoCall::NoName)),
+        };
+        repairs.iter().for_each(|repair| draft.repair(*repair));
+        draft
+    }
+
+    fn json_draft(&self, call: Result<JsonCall<'a>, NoCall>) -> Draft<'a, 'n> {
+        let mut draft = self.draft();
+        if self.names.dialect == Dialect::ArtifactXml {
+            draft.repair(Repair::CallFromJson);
+        }
+        match call {
+            Ok(call) => self.fill(&mut draft, call),
+            Err(NoCall::NoName) => draft.fault = Some(Fault::NoName),
+            Err(NoCall::ArgumentsNoObject) => draft.fault = Some(Fault::ArgumentsNoObject),
+        }
+        draft
+    }
+
+    fn fill(&self, draft: &mut Draft<'a, 'n>, call: JsonCall<'a>) {
+        if call.id.is_some() {
+            draft.id = call.id;
+        }
+        draft.set_name(call.name, self.names);
+        for (key, literal) in call.arguments {
+            draft.give_literal(key, literal);
+        }
+    }
+
+    /// The value that begins here: strictly, loosely, in Gemma's literals behind a name, or mended.
+    fn value(&self, at: usize) -> Reads<Result<Value<'a>, ReadError>> {
+        let error = match call_json::value_at(self.source, at)? {
+            Ok(found) => {
+                let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
+                return Ok(Ok(Value { literal: found.literal, end: found.end, repairs, region: None }));
+            }
+            Err(error) => error,
+        };
+        if self.head.is_some()
+            && let Some((entries, end)) = gemma::object_at(self.source, at)?
+        {
+            return Ok(Ok(Value {
+                literal: Literal::Object(entries),
+                end,
+                repairs: vec![Repair::LooseJson],
+                region: None,
+            }));
+        }
+        Ok(self.mended(at)?.ok_or(error))
+    }
+
+    /// The value mended, up to the end of the envelope.
+    fn mended(&self, at: usize) -> Reads<Option<Value<'a>>> {
+        let region = self.region(at)?;
+        // A fence round the value ends it.
+        let text = self.source.slice(at, region.end);
+        let fence =
+            text.rfind("```").filter(|_| !self.repairs.is_empty() || self.form == Dialect::DeepseekV3);
+        let text = fence.and_then(|fence| text.get(..fence)).unwrap_or(text);
+        let closed = region.closed || fence.is_some();
+        // Behind a name the arguments themselves must be closed.
+        if self.head.is_some() && !closed {
+            return Ok(None);
+        }
+        Ok(mend(text, closed).map(|mended| Value {
+            literal: mended.literal,
+            end: at + text.len(),
+            repairs: mended.repairs,
+            region: Some((region.resume, region.closed)),
+        }))
+    }
+
+    fn unreadable(&mut self, at: usize, error: &ReadError) -> Reads<Step> {
+        let region = self.region(at)?;
+        self.finish_drafts(Ending::Closed, at);
+        let mut draft = self.draft();
+        match self.head.take() {
+            Some(head) => head.name_draft(&mut draft, self.names),
+            None => {
+                let name = name_in(self.source.slice(at, region.end));
+                if let Some(name) = name {
+                    draft.set_name(Cow::Borrowed(name), self.names);
+                }
+            }
+        }
+        draft.fault = Some(if error.is_cut() && !region.closed {
+            Fault::CutInJson
+        } else {
+            Fault::BadJson(error.to_string())
+        });
+        self.drafts.push(draft);
+        self.read_any = true;
+        let ending = if region.closed { Ending::Closed } else { Ending::Unclosed };
+        Ok(Step::Done(region.resume, ending))
+    }
+}
+
+/// The name in JSON that cannot be read, if it stands there plainly.
+fn name_in(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("\"name\"")?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(name, _)| name).filter(|name| name.len() <= 128)
+}
+
+/// The length of an entry whose brackets do not match: up to a brace behind which the next entry or the end of the list stands.
+fn entry_end(text: &str) -> Option<usize> {
+    memchr::memchr_iter(b'}', text.as_bytes()).find_map(|at| {
+        let rest = text.get(at + 1..)?.trim_start();
+        let next = rest.strip_prefix(',').map(str::trim_start);
+        let ends = next.is_some_and(|next| next.starts_with("{\"") || next.starts_with("{'"));
+        ends.then_some(at + 1)
+    })
+}

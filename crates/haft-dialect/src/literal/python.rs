@@ -1,0 +1,286 @@
+//! Calls in Python: `N(K='V')`. Keyword arguments are names and values; a dictionary alone, or a text for the only parameter that can be
+//! meant, may stand without a name.
+
+use std::borrow::Cow;
+
+use haft_schema::json::{self, Literal, Syntax};
+
+use super::{Arguments, LiteralCall, Unreadable, name_end};
+use crate::Repair;
+use crate::scan::{NeedMore, Reads, Source};
+use crate::tools::{Tool, ToolSet};
+
+/// Places at which a string with stray quotes is tried to end.
+const MAX_CLOSINGS: usize = 8;
+
+/// Arguments of one call, at most.
+const MAX_ARGUMENTS: usize = 1000;
+
+/// The name of the call that begins here, if one does: a name and an opening bracket.
+pub(crate) fn begins_call(source: Source<'_>, at: usize) -> Reads<Option<&str>> {
+    let end = name_end(source, at);
+    if end == at {
+        source.ends_at(at)?;
+        return Ok(None);
+    }
+    let mut open = end;
+    while source.byte(open) == Some(b' ') {
+        open += 1;
+    }
+    if source.ends_at(open)? {
+        return Ok(None);
+    }
+    Ok((source.byte(open) == Some(b'(')).then(|| source.slice(at, end)))
+}
+
+/// Whether the call that begins here has an argument with a name, or none at all.
+pub(crate) fn begins_keyword(source: Source<'_>, at: usize) -> Reads<bool> {
+    let open = source.skip_blanks(name_end(source, at));
+    if source.byte(open) != Some(b'(') {
+        return Ok(false);
+    }
+    let first = source.skip_blanks(open + 1);
+    if source.ends_at(first)? {
+        return Ok(false);
+    }
+    if source.byte(first) == Some(b')') {
+        return Ok(true);
+    }
+    Ok(Reader { source, tool: None }.keyword(first)?.is_some())
+}
+
+/// Reads the call that begins here.
+pub(crate) fn call_at<'a>(
+    source: Source<'a>,
+    at: usize,
+    tools: &ToolSet,
+) -> Reads<Result<LiteralCall<'a>, Unreadable>> {
+    let written = name_end(source, at);
+    let name = source.slice(at, written);
+    // `N.call(…)` is how Llama calls its own tools.
+    let name = match name.strip_suffix(".call") {
+        Some(bare) if tools.resolve(name).is_none() => bare,
+        Some(_) | None => name,
+    };
+    let mut open = written;
+    while source.byte(open) == Some(b' ') {
+        open += 1;
+    }
+    let reader = Reader { source, tool: tools.resolve(name).map(|(tool, _)| tool) };
+    let read = reader.arguments(open + 1, Vec::new(), true)?;
+    Ok(read.map(|(arguments, end, mended)| LiteralCall {
+        name,
+        arguments,
+        end,
+        repair: mended.then_some(Repair::LooseJson),
+    }))
+}
+
+/// Where a call that cannot be read ends: behind the bracket that closes it, else `None`.
+pub(crate) fn skip_call(source: Source<'_>, at: usize, limit: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut quote: Option<u8> = None;
+    let mut cursor = at;
+    while cursor < limit {
+        let byte = source.byte(cursor)?;
+        match (quote, byte) {
+            (Some(_), b'\\') => cursor += 1,
+            (Some(open), byte) if byte == open => quote = None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b')' | b']' | b'}') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(cursor + 1);
+                }
+            }
+            (Some(_) | None, _) => {}
+        }
+        cursor += 1;
+    }
+    None
+}
+
+type ReadArguments<'a> = Result<(Arguments<'a>, usize, bool), Unreadable>;
+
+#[derive(Clone, Copy)]
+struct Reader<'a, 't> {
+    source: Source<'a>,
+    tool: Option<&'t Tool>,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// The arguments from here to the closing bracket. `mending` allows one string whose end is looked for.
+    fn arguments(self, from: usize, mut given: Arguments<'a>, mending: bool) -> Reads<ReadArguments<'a>> {
+        let source = self.source;
+        let mut at = from;
+        let mut positional = None;
+        loop {
+            at = source.skip_blanks(at);
+            if source.ends_at(at)? {
+                return Ok(Err(Unreadable::Cut));
+            }
+            if source.byte(at) == Some(b')') {
+                return Ok(self.named(given, positional, at).map(|arguments| (arguments, at + 1, false)));
+            }
+            if given.len() >= MAX_ARGUMENTS {
+                return Ok(Err(Unreadable::Unfit(at)));
+            }
+            let name = self.keyword(at)?;
+            let value_at = source.skip_blanks(name.map_or(at, |(_, end)| end));
+            if source.ends_at(value_at)? {
+                return Ok(Err(Unreadable::Cut));
+            }
+            let read = self.value(value_at)?;
+            let fits = match &read {
+                Ok((_, end)) => {
+                    let next = source.skip_blanks(*end);
+                    if source.ends_at(next)? {
+                        return Ok(Err(Unreadable::Cut));
+                    }
+                    matches!(source.byte(next), Some(b',' | b')'))
+                }
+                Err(_) => false,
+            };
+            match read {
+                Ok((literal, end)) if fits => {
+                    match name {
+                        Some((name, _)) => given.push((Cow::Borrowed(name), literal)),
+                        None if given.is_empty() && positional.is_none() => positional = Some(literal),
+                        None => return Ok(Err(Unreadable::Unfit(at))),
+                    }
+                    at = source.skip_blanks(end);
+                    if source.byte(at) == Some(b',') {
+                        at += 1;
+                    }
+                }
+                Ok((_, end)) => return self.mended(name, value_at, &given, mending, Unreadable::Unfit(end)),
+                Err(problem) => return self.mended(name, value_at, &given, mending, problem),
+            }
+        }
+    }
+
+    /// `name =`, with the offset behind the sign.
+    fn keyword(self, at: usize) -> Reads<Option<(&'a str, usize)>> {
+        let source = self.source;
+        let quote = source.byte(at).filter(|byte| matches!(byte, b'"' | b'\''));
+        let from = at + usize::from(quote.is_some());
+        let mut end = from;
+        while let Some(character) = source.char_at(end) {
+            if !(character.is_alphanumeric() || matches!(character, '_' | '-')) {
+                break;
+            }
+            end += character.len_utf8();
+        }
+        if source.ends_at(end)? || end == from {
+            return Ok(None);
+        }
+        let behind = if quote.is_some() && source.byte(end) == quote { end + 1 } else { end };
+        let sign = source.skip_blanks(behind);
+        if source.ends_at(sign)? {
+            return Ok(None);
+        }
+        let assigns = source.byte(sign) == Some(b'=') && source.byte(sign + 1) != Some(b'=');
+        Ok((assigns && (quote.is_none() || behind > end)).then(|| (source.slice(from, end), sign + 1)))
+    }
+
+    fn value(self, at: usize) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
+        match json::parse_prefix(self.source.rest(at), Syntax::Literal) {
+            Ok((literal, length)) => Ok(Ok((literal, at + length))),
+            Err(error) if error.is_cut() && !self.source.is_complete() => Err(NeedMore),
+            Err(error) if error.is_cut() => Ok(Err(Unreadable::Cut)),
+            Err(error) => Ok(Err(Unreadable::Unfit(at + error.position))),
+        }
+    }
+
+    /// Looks for the end of a string that holds its own quotes: accepted only if with exactly one end the rest of the call can be read and
+    /// nothing that is required is missing.
+    fn mended(
+        self,
+        name: Option<(&'a str, usize)>,
+        value_at: usize,
+        given: &Arguments<'a>,
+        mending: bool,
+        problem: Unreadable,
+    ) -> Reads<ReadArguments<'a>> {
+        let source = self.source;
+        let quote = source.byte(value_at).filter(|byte| matches!(byte, b'"' | b'\''));
+        let (Some(quote), Some((name, _)), true) = (quote, name, mending) else { return Ok(Err(problem)) };
+        // What follows decides, also whether another end fits as well.
+        source.ends_at(source.len())?;
+        let mut found: Option<(Arguments<'a>, usize, bool)> = None;
+        let mut tried = 0;
+        for offset in memchr::memchr_iter(quote, source.bytes().get(value_at + 1..).unwrap_or_default()) {
+            let close = value_at + 1 + offset;
+            if !self.may_close(close + 1) {
+                continue;
+            }
+            tried += 1;
+            if tried > MAX_CLOSINGS {
+                return Ok(Err(problem));
+            }
+            let mut arguments: Arguments<'a> = given.clone();
+            arguments.push((
+                Cow::Borrowed(name),
+                Literal::String(Cow::Borrowed(source.slice(value_at + 1, close))),
+            ));
+            let next = source.skip_blanks(close + 1);
+            let after = if source.byte(next) == Some(b',') { next + 1 } else { next };
+            let Ok(read) = self.arguments(after, arguments, false)? else { continue };
+            if !self.is_complete(&read.0) || !self.may_follow(read.1) {
+                continue;
+            }
+            if found.is_some() {
+                return Ok(Err(problem));
+            }
+            found = Some((read.0, read.1, true));
+        }
+        Ok(found.ok_or(problem))
+    }
+
+    /// Whether behind this offset the next argument or the end of the call stands.
+    fn may_close(self, at: usize) -> bool {
+        let next = self.source.skip_blanks(at);
+        match self.source.byte(next) {
+            Some(b')') => true,
+            Some(b',') => {
+                let key = self.source.skip_blanks(next + 1);
+                matches!(self.keyword(key), Ok(Some((name, _))) if self.tool.is_none_or(|tool| tool.parameter(name).is_some()))
+                    || self.source.byte(key) == Some(b')')
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether what follows a call can follow one.
+    fn may_follow(self, at: usize) -> bool {
+        let rest = self.source.rest(at).trim_start();
+        rest.is_empty()
+            || rest.starts_with([',', ']', '<', ';', '`'])
+            || self.source.rest(at).trim_start_matches(' ').starts_with('\n')
+    }
+
+    fn is_complete(self, arguments: &Arguments<'a>) -> bool {
+        self.tool.is_none_or(|tool| {
+            tool.required.iter().all(|key| arguments.iter().any(|(name, _)| name.eq_ignore_ascii_case(key)))
+        })
+    }
+
+    /// The arguments with the one that stands without a name: a dictionary of them, or the value of the only parameter.
+    fn named(
+        self,
+        mut given: Arguments<'a>,
+        positional: Option<Literal<'a>>,
+        at: usize,
+    ) -> Result<Arguments<'a>, Unreadable> {
+        match positional {
+            None => Ok(given),
+            Some(Literal::Object(entries)) if given.is_empty() => Ok(entries),
+            Some(literal) => {
+                let name = self.tool.and_then(Tool::only_parameter).ok_or(Unreadable::Unfit(at))?;
+                given.push((Cow::Owned(name.to_owned()), literal));
+                Ok(given)
+            }
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Calls without a marker of their own: literal lists, recipients on a line, JSON on a line of its own at the end. Only declared names make one.
+
+use super::quoted::Fence;
+use super::{Output, Reader};
+use crate::artifact_xml::call::Block;
+use crate::call_json;
+use crate::draft::{Draft, Ending, Fault};
+use crate::envelope::Envelope;
+use crate::literal::{name_end, python};
+use crate::scan::{NeedMore, Reads, Source};
+use crate::{Dialect, Repair};
+
+/// Longest first line that can be a recipient, in bytes.
+const MAX_RECIPIENT: usize = 128;
+
+impl<'a, O: Output> Reader<'a, '_, '_, O> {
+    /// `[N(K=V), …]` or `N(K=V)` at a line's start: every name is declared, and every call can be read or the list is closed.
+    pub(super) fn literal_calls(&mut self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let listed = source.byte(at) == Some(b'[');
+        let first = if listed { source.skip_blanks(at + 1) } else { at };
+        source.ends_at(first)?;
+        let Some(name) = python::begins_call(source, first)? else { return Ok(false) };
+        let bare = name.strip_suffix(".call").unwrap_or(name);
+        if self.names.tools.resolve(name).or_else(|| self.names.tools.resolve(bare)).is_none() {
+            return Ok(false);
+        }
+        if !listed && !python::begins_keyword(source, first)? {
+            return Ok(false);
+        }
+        let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
+        let block = envelope.read_literal(at)?;
+        let declared = block.outcomes.iter().all(|outcome| {
+            let name = match outcome {
+                Ok(call) => Some(call.name.as_str()),
+                Err(malformed) => malformed.name.as_deref(),
+            };
+            name.is_some_and(|name| self.names.tools.resolve(name).is_some())
+        });
+        if !declared || block.outcomes.is_empty() {
+            return Ok(false);
+        }
+        // A call alone on its line is one only if nothing but calls follows.
+        if !listed && !self.ends_line(block.end)? {
+            return Ok(false);
+        }
+        self.take(block);
+        Ok(true)
+    }
+
+    /// JSON or a literal list that begins a line behind prose: a call only if nothing follows it.
+    pub(super) fn last_line(&mut self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        if !source.begins_line(at) || self.in_tilde_fence(at) {
+            return Ok(false);
+        }
+        let first = source.skip_blanks(at + 1);
+        source.ends_at(first)?;
+        if source.byte(at) == Some(b'[') && source.byte(first) != Some(b'{') {
+            let Some(name) = python::begins_call(source, first)? else { return Ok(false) };
+            if self.names.tools.resolve(name).is_none() {
+                return Ok(false);
+            }
+            let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
+            let block = envelope.read_literal(at)?;
+            let whole = block.outcomes.iter().all(|outcome| {
+                outcome.as_ref().is_ok_and(|call| self.names.tools.resolve(&call.name).is_some())
+            });
+            if !whole || !self.only_ends_follow(block.end)? {
+                return Ok(false);
+            }
+            self.take(block);
+            return Ok(true);
+        }
+        if !matches!(source.byte(first), Some(b'"' | b'\'' | b'{')) {
+            return Ok(false);
+        }
+        if !begins_like_call(source, at)? {
+            return Ok(false);
+        }
+        let Ok(found) = call_json::value_at(source, at)? else { return Ok(false) };
+        if !call_json::declared(&found.literal, &self.names.tools) || !self.only_ends_follow(found.end)? {
+            return Ok(false);
+        }
+        let block = self.bare_calls(at, found);
+        if block.outcomes.iter().any(Result::is_err) {
+            return Ok(false);
+        }
+        self.take(block);
+        Ok(true)
+    }
+
+    /// Fences that end the message and hold nothing but calls in JSON, or in Gemma's `tool_code`. Prose may stand before them.
+    pub(super) fn last_fences(&mut self, at: usize, length: usize) -> Reads<bool> {
+        let source = self.source;
+        let mut outcomes = Vec::new();
+        let mut form = Dialect::JsonFence;
+        let mut fence = Fence { mark: b'`', length, start: at };
+        let mut next = source.skip_blanks(at + length);
+        loop {
+            let Some(info_end) = source.rest(next).find('\n').map(|length| next + length) else {
+                source.ends_at(source.len())?;
+                return Ok(false);
+            };
+            let info = source.slice(next, info_end).trim();
+            // A body right behind the mark has no line of its own.
+            let is_code = info == "tool_code" || info == "tool_call";
+            next = source.skip_blanks(if info.starts_with(['{', '[']) { next } else { info_end });
+            if source.ends_at(next)? {
+                return Ok(false);
+            }
+            let before = outcomes.len();
+            loop {
+                let block = match source.byte(next) {
+                    Some(b'[') if is_code && self.python_in_fence(next)? => self.literal_block(next)?,
+                    Some(b'{' | b'[') => {
+                        if !begins_like_call(source, next)? {
+                            return Ok(false);
+                        }
+                        let Ok(found) = call_json::value_at(source, next)? else { return Ok(false) };
+                        if !call_json::declared(&found.literal, &self.names.tools) {
+                            return Ok(false);
+                        }
+                        self.bare_calls(at, found)
+                    }
+                    Some(_) if is_code && self.python_in_fence(next)? => {
+                        form = Dialect::Gemma3;
+                        self.literal_block(next)?
+                    }
+                    _ => return Ok(false),
+                };
+                if block.outcomes.iter().any(|outcome| {
+                    outcome.as_ref().map_or(true, |call| self.names.tools.resolve(&call.name).is_none())
+                }) {
+                    return Ok(false);
+                }
+                next = source.skip_blanks(block.end);
+                outcomes.extend(block.outcomes);
+                if source.ends_at(next)? {
+                    break;
+                }
+                if matches!(source.byte(next), Some(b',' | b';')) {
+                    next = source.skip_blanks(next + 1);
+                    source.ends_at(next)?;
+                }
+                if source.byte(next) == Some(b'`') {
+                    break;
+                }
+            }
+            if outcomes.len() == before {
+                return Ok(false);
+            }
+            if source.ends_at(next)? {
+                break;
+            }
+            let run = self.run_length(next, b'`')?;
+            if run < fence.length {
+                return Ok(false);
+            }
+            next += run;
+            if self.only_ends_follow(next)? {
+                next = source.len();
+                break;
+            }
+            next = source.skip_blanks(next);
+            let run = self.run_length(next, b'`')?;
+            if run < 3 || !source.begins_line(next) {
+                return Ok(false);
+            }
+            fence = Fence { mark: b'`', length: run, start: next };
+            next += run;
+            while matches!(source.byte(next), Some(b' ')) {
+                next += 1;
+            }
+        }
+        for call in outcomes.iter_mut().flatten() {
+            call.span.start = call.span.start.max(at);
+            if !call.repairs.contains(&Repair::FenceRemoved) {
+                call.repairs.push(Repair::FenceRemoved);
+            }
+        }
+        self.take(Block { end: next, outcomes, form });
+        Ok(true)
+    }
+
+    fn python_in_fence(&self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let first = if source.byte(at) == Some(b'[') { source.skip_blanks(at + 1) } else { at };
+        Ok(python::begins_call(source, first)?.is_some_and(|name| self.names.tools.resolve(name).is_some()))
+    }
+
+    fn literal_block(&mut self, at: usize) -> Reads<Block> {
+        Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Pythonic).read_literal(at)
+    }
+
+    /// The first line of a message in Functionary's form: `all`, or a declared name with its arguments on the next line.
+    pub(super) fn recipient_line(&mut self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let named = self.names.dialect == Dialect::FunctionaryV32;
+        if source.byte(at) == Some(b'>') && source.has_word(at, ">>>")? {
+            return self.recipient(at);
+        }
+        let end = name_end(source, at);
+        if end == at || end - at > MAX_RECIPIENT {
+            source.ends_at(end)?;
+            return Ok(false);
+        }
+        let line = self.line_break(end)?;
+        let Some(next) = line else { return Ok(false) };
+        let name = source.slice(at, end);
+        if name == "all" {
+            self.skip(next);
+            self.message.recipients = true;
+            return Ok(true);
+        }
+        let declared = self.names.tools.resolve(name).is_some();
+        if !declared && !named {
+            return Ok(false);
+        }
+        let body = source.skip_blanks(next);
+        if source.ends_at(body)? || source.byte(body) != Some(b'{') {
+            return Ok(false);
+        }
+        self.call_to(name, at, body)
+    }
+
+    /// `>>>N␤…`
+    pub(super) fn recipient(&mut self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let name_at = source.skip_blanks(at + 3);
+        let end = name_end(source, name_at);
+        source.ends_at(end)?;
+        let Some(next) = self.line_break(end)? else {
+            if end == source.len() && self.message.recipients {
+                // The text ends in the mark.
+                let name = source.slice(name_at, end);
+                if name == "all" || name.is_empty() {
+                    self.skip(end);
+                } else {
+                    let mut draft = Draft::new(at);
+                    draft.set_name(name.into(), self.names);
+                    draft.fault = Some(Fault::CutInJson);
+                    let mut outcomes = Vec::new();
+                    draft.finish(Ending::Unclosed, end, self.names, &mut outcomes);
+                    self.take(Block { end, outcomes, form: Dialect::FunctionaryV32 });
+                }
+                return Ok(true);
+            }
+            return Ok(false);
+        };
+        let name = source.slice(name_at, end);
+        let begins = self.message.recipients || self.names.dialect == Dialect::FunctionaryV32;
+        if !begins && name != "all" && self.names.tools.resolve(name).is_none() {
+            return Ok(false);
+        }
+        if name == "all" {
+            self.skip(next);
+            self.message.recipients = true;
+            self.message.after_call = false;
+            return Ok(true);
+        }
+        self.call_to(name, at, next)
+    }
+
+    fn call_to(&mut self, name: &'a str, at: usize, body: usize) -> Reads<bool> {
+        let source = self.source;
+        self.message.recipients = true;
+        let first = source.skip_blanks(body);
+        if !source.ends_at(first)? && source.byte(first) != Some(b'{') {
+            let block = self.text_to(name, at, first)?;
+            self.take(block);
+            return Ok(true);
+        }
+        let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::FunctionaryV32);
+        let block = envelope.with_head(name).read_arguments(first)?;
+        self.take(block);
+        Ok(true)
+    }
+
+    /// A message in plain text to a tool that takes nothing else, such as code for `python`.
+    fn text_to(&mut self, name: &'a str, at: usize, first: usize) -> Reads<Block> {
+        let source = self.source;
+        let rest = source.bytes().get(first..).unwrap_or_default();
+        let (end, closed) = match memchr::memmem::find(rest, b">>>") {
+            Some(length) => (first + length, true),
+            None => {
+                source.ends_at(source.len())?;
+                (source.len(), false)
+            }
+        };
+        let mut draft = Draft::new(at);
+        draft.set_name(name.into(), self.names);
+        match draft.tool.and_then(crate::tools::Tool::only_parameter) {
+            Some(parameter) => draft.give_text(parameter.into(), source.slice(first, end).trim().into()),
+            None => draft.fault = Some(Fault::TextInput),
+        }
+        draft.is_open_end = !closed;
+        let mut outcomes = Vec::new();
+        draft.finish(Ending::Closed, end, self.names, &mut outcomes);
+        Ok(Block { end, outcomes, form: Dialect::FunctionaryV32 })
+    }
+
+    /// The offset behind the line break that ends the line here.
+    fn line_break(&self, at: usize) -> Reads<Option<usize>> {
+        let source = self.source;
+        let rest = source.rest(at);
+        let end = at + (rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len());
+        if source.ends_at(end)? {
+            return Ok(None);
+        }
+        Ok((source.byte(end) == Some(b'\n')).then_some(end + 1))
+    }
+}
+
+/// Keys with which a call in JSON begins.
+const CALL_KEYS: [&str; 16] = [
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "arguments",
+    "parameters",
+    "args",
+    "tool_input",
+    "id",
+    "tool_call_id",
+    "call_id",
+    "tool_calls",
+    "calls",
+    "type",
+    "tool_call",
+    "function_call",
+];
+
+/// Whether the first key of a value in JSON is one of a call.
+fn begins_like_call(source: Source<'_>, at: usize) -> Reads<bool> {
+    let mut next = at;
+    while matches!(source.byte(next), Some(b'[' | b'{')) && next - at < 64 {
+        next = source.skip_blanks(next + 1);
+    }
+    source.ends_at(next)?;
+    let Some(quote @ (b'"' | b'\'')) = source.byte(next) else { return Ok(false) };
+    let window = source.bytes().get(next + 1..source.len().min(next + 20)).unwrap_or_default();
+    let Some(length) = memchr::memchr(quote, window) else {
+        if window.len() < 19 {
+            source.ends_at(source.len())?;
+        }
+        return Ok(false);
+    };
+    Ok(CALL_KEYS.contains(&source.slice(next + 1, next + 1 + length)))
+}
+
+/// Words whose beginning at the end of a text may become a mark.
+const WORDS: [&str; 2] = ["functools", "to="];
+
+/// Where the end of a text begins that may become a mark together with what follows; the text's end if there is none.
+pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> usize {
+    let text = source.slice(from, source.len());
+    let end = source.len();
+    let mut held = end;
+    // A label at the start of its line.
+    let line_at = from + memchr::memrchr(b'\n', text.as_bytes()).map_or(0, |at| at + 1);
+    let line = source.slice(line_at, end);
+    let label = line.trim_start();
+    if label.len() <= 16 && source.begins_line(line_at) {
+        let bare: String = label
+            .chars()
+            .filter(|character| *character != '*')
+            .map(|character| character.to_ascii_lowercase())
+            .collect();
+        if !label.is_empty() && ("action".starts_with(bare.trim_end()) || bare.trim_end() == "action") {
+            held = held.min(end - label.len());
+        }
+    }
+    // A word that ends the text.
+    let word_at = text
+        .rfind(|character: char| !character.is_ascii_graphic())
+        .map_or(0, |at| at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
+    let word = text.get(word_at..).unwrap_or_default();
+    if word.len() <= 200 && !word.is_empty() {
+        for mark in WORDS {
+            if mark.starts_with(word) || mark == "to=" && word.starts_with(mark) {
+                held = held.min(from + word_at);
+            }
+        }
+        // Before a word a bracket may end: `)functools[`.
+        if let Some(length) =
+            (1..=9).rev().find(|length| word.ends_with("functools".get(..*length).unwrap_or("\0")))
+            && word.len() > length
+        {
+            let before = word.as_bytes().get(word.len() - length - 1);
+            if before.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
+                held = held.min(end - length);
+            }
+        }
+    }
+    if text.ends_with(']') {
+        held = held.min(end - 1);
+    }
+    if recipients {
+        let marks = text.len() - text.trim_end_matches('>').len();
+        held = held.min(end - marks.min(3));
+    }
+    held
+}
+
+/// The start of `functools` right before a bracket.
+pub(super) fn functools_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
+    let before = source.slice(from, at);
+    let start = before.strip_suffix("functools")?.len();
+    let bounded = before.as_bytes().get(..start)?.last().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    bounded.then_some(from + start)
+}
+
+/// What is not decided yet is asked for again.
+pub(super) fn undecided(source: Source<'_>, at: usize) -> Reads<()> {
+    if at < source.len() && !source.is_complete() { Err(NeedMore) } else { Ok(()) }
+}
