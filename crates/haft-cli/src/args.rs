@@ -96,6 +96,9 @@ pub(crate) struct RunArgs {
     /// Ask the model once and show what would run; run and store nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Write what the model answers to a new file, for `--model scripted:FILE`
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) record: Option<PathBuf>,
     /// The prompt; `-` reads it from stdin
     pub(crate) prompt: String,
 }

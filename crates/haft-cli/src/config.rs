@@ -5,7 +5,9 @@
 mod show;
 
 use haft_core::policy::Rule;
+use haft_models::Api;
 use indexmap::IndexMap;
+use serde_json::Map;
 
 use crate::document::reader::{Problems, TableReader};
 use crate::document::{FileError, Node, Value, toml};
@@ -33,6 +35,8 @@ pub(crate) enum CallIds {
 pub(crate) struct ModelEntry {
     /// The server: `http://host:port/v1#MODEL`, or `openai:MODEL` and its like.
     pub(crate) url: String,
+    /// How the server at an address is spoken to; OpenAI's way where it is left out.
+    pub(crate) api: Option<Api>,
     /// Name of the environment variable that holds the key.
     pub(crate) key_env: Option<String>,
     /// The dialect; `native` where it is left out.
@@ -53,6 +57,8 @@ pub(crate) struct ModelEntry {
     pub(crate) max_tokens: Option<u32>,
     /// Longest wait for the next bytes of an answer, in seconds.
     pub(crate) idle_timeout_s: Option<u64>,
+    /// Fields that every request carries besides Haft's own.
+    pub(crate) extra: Map<String, serde_json::Value>,
 }
 
 /// The whole file.
@@ -149,6 +155,11 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
     }
     let entry = ModelEntry {
         url: url.unwrap_or_default(),
+        api: table.word("api", &["openai", "anthropic", "gemini"]).map(|word| match word {
+            1 => Api::Anthropic,
+            2 => Api::Gemini,
+            _ => Api::OpenAi,
+        }),
         key_env: table.text("key_env"),
         dialect: table.text("dialect"),
         tag: table.text("tag"),
@@ -164,6 +175,11 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
             .whole("max_tokens", 1, u64::from(u32::MAX))
             .and_then(|tokens| u32::try_from(tokens).ok()),
         idle_timeout_s: table.whole("idle_timeout_s", 1, 24 * 3600),
+        extra: table
+            .free_table("extra")
+            .iter()
+            .filter_map(|field| Some((field.key.clone(), rules::as_json(&field.node, table.problems())?)))
+            .collect(),
     };
     table.finish();
     entry
@@ -196,6 +212,7 @@ mod tests {
             read_artifact_max_chars = 9000
             [models.local]
             url = "http://127.0.0.1:8080/v1#qwen"
+            api = "anthropic"
             key_env = "QWEN_KEY"
             dialect = "artifact-xml"
             tag = "invoke"
@@ -206,6 +223,7 @@ mod tests {
             seed = 7
             max_tokens = 512
             idle_timeout_s = 30
+            extra = { thinking = { type = "adaptive" } }
             [registry]
             allow_override = true
             [consent]
@@ -221,6 +239,7 @@ mod tests {
                 "local".into(),
                 ModelEntry {
                     url: "http://127.0.0.1:8080/v1#qwen".into(),
+                    api: Some(Api::Anthropic),
                     key_env: Some("QWEN_KEY".into()),
                     dialect: Some("artifact-xml".into()),
                     tag: Some("invoke".into()),
@@ -231,6 +250,7 @@ mod tests {
                     seed: Some(7),
                     max_tokens: Some(512),
                     idle_timeout_s: Some(30),
+                    extra: serde_json::json!({"thinking": {"type": "adaptive"}}).as_object().unwrap().clone(),
                 },
             )]),
             allow_override: true,

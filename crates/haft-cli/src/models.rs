@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_core::Profile;
 use haft_core::nearest::nearest;
-use haft_core::ports::Model;
+use haft_core::ports::{BlobRows, Model};
 use haft_dialect::Tags;
 use haft_models::{Demo, ModelName, NATIVE, Scripted, Secret, TextDialect};
 
@@ -14,9 +14,6 @@ use crate::config::{CallIds, Config, ModelEntry};
 use crate::exit::Failure;
 use crate::setup::Setup;
 use crate::surroundings;
-
-/// The environment variable that holds the key of OpenAI's own service.
-const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
 impl Setup {
     /// The name of the model: `--model`, else the profile's, else `default_model`.
@@ -37,8 +34,13 @@ impl Setup {
     }
 }
 
-/// Makes the model called `name`. Nothing is sent yet.
-pub(crate) fn build(name: &str, setup: &Setup, profile: &Profile) -> Result<Arc<dyn Model>, Failure> {
+/// Makes the model called `name`, which may read images out of `blobs`. Nothing is sent yet.
+pub(crate) fn build(
+    name: &str,
+    setup: &Setup,
+    profile: &Profile,
+    blobs: Arc<dyn BlobRows>,
+) -> Result<Arc<dyn Model>, Failure> {
     let config = &setup.loaded.config;
     let name = ModelName::parse(name).map_err(Failure::usage)?;
     let dialect = profile.dialect.as_deref();
@@ -62,10 +64,10 @@ pub(crate) fn build(name: &str, setup: &Setup, profile: &Profile) -> Result<Arc<
             let grammar = grammar_of(entry_name, entry, setup)?;
             let mut made = of_entry(entry_name, entry, key_of(entry_name, entry)?)?;
             made.grammar = grammar;
-            connect(made, dialect)
+            connect(made, dialect, Some(blobs))
         }
         ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
-            connect(of_name(&name, None)?, dialect)
+            connect(of_name(&name, None)?, dialect, Some(blobs))
         }
     }
 }
@@ -74,8 +76,12 @@ pub(crate) fn build(name: &str, setup: &Setup, profile: &Profile) -> Result<Arc<
 pub(crate) fn check_name(name: &str, config: &Config) -> Result<(), Failure> {
     match ModelName::parse(name).map_err(Failure::usage)? {
         ModelName::Entry(name) => entry(&name, config).map(|_| ()),
-        name @ (ModelName::Anthropic(_) | ModelName::Gemini(_)) => of_name(&name, None).map(|_| ()),
-        ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Scripted(_) | ModelName::Demo => Ok(()),
+        ModelName::OpenAi(_)
+        | ModelName::Anthropic(_)
+        | ModelName::Gemini(_)
+        | ModelName::Address { .. }
+        | ModelName::Scripted(_)
+        | ModelName::Demo => Ok(()),
     }
 }
 
@@ -83,10 +89,9 @@ pub(crate) fn check_name(name: &str, config: &Config) -> Result<(), Failure> {
 pub(crate) fn check_entry(name: &str, entry: &ModelEntry) -> Result<(), Failure> {
     let parsed = ModelName::parse(&entry.url).map_err(Failure::usage)?;
     match parsed {
-        ModelName::OpenAi(_) | ModelName::Address { .. } => {
-            connect(of_entry(name, entry, Some(Secret::new("none")))?, None).map(|_| ())
+        ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
+            connect(of_entry(name, entry, Some(Secret::new("none")))?, None, None).map(|_| ())
         }
-        ModelName::Anthropic(_) | ModelName::Gemini(_) => of_name(&parsed, None).map(|_| ()),
         ModelName::Scripted(_) | ModelName::Demo | ModelName::Entry(_) => Err(no_address(&entry.url)),
     }
 }
@@ -98,7 +103,7 @@ fn entry<'a>(name: &str, config: &'a Config) -> Result<&'a ModelEntry, Failure> 
         let failure = Failure::usage(format!("there is no model `{name}`"));
         if near.is_empty() {
             failure.hint(
-                "Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or add [models.NAME] to haft.toml.",
+                "Write openai:NAME, anthropic:NAME, gemini:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or add [models.NAME] to haft.toml.",
             )
         } else {
             failure.hint(format!("Did you mean {}?", near.join(", ")))
@@ -107,17 +112,15 @@ fn entry<'a>(name: &str, config: &'a Config) -> Result<&'a ModelEntry, Failure> 
 }
 
 fn of_name(name: &ModelName, key: Option<Secret>) -> Result<haft_models::ModelEntry, Failure> {
-    let key = match name {
-        ModelName::OpenAi(_) => key.or_else(|| surroundings::variable(OPENAI_KEY).map(Secret::new)),
-        _ => key,
-    };
+    let key = key.or_else(|| surroundings::variable(name.key_variable()?).map(Secret::new));
     let entry = haft_models::ModelEntry::of_name(name, key).map_err(Failure::usage)?;
     entry.ok_or_else(|| no_address(&name.to_string()))
 }
 
 fn no_address(text: &str) -> Failure {
-    Failure::usage(format!("`{text}` is no address of a model"))
-        .hint("Write `url = \"http://host:port/v1#NAME\"` or `url = \"openai:NAME\"`.")
+    Failure::usage(format!("`{text}` is no address of a model")).hint(
+        "Write `url = \"http://host:port/v1#NAME\"`, or one of openai:NAME, anthropic:NAME, gemini:NAME.",
+    )
 }
 
 /// The key of an entry, where it names a variable that holds one.
@@ -147,6 +150,17 @@ fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_
     let place = |failure: Failure| failure.at(format!("haft.toml, `models.{name}`"));
     let address = ModelName::parse(&entry.url).map_err(|error| place(Failure::usage(error)))?;
     let mut made = of_name(&address, key).map_err(place)?;
+    match (entry.api, &address) {
+        (None, _) => {}
+        (Some(api), ModelName::Address { .. }) => made.api = api,
+        (Some(_), _) => {
+            let failure = Failure::usage(format!("`api` cannot stand beside the service `{address}`"));
+            return Err(place(
+                failure.hint("Take `api` out, or write the address: `url = \"http://host:port/v1#NAME\"`."),
+            ));
+        }
+    }
+    made.extra = entry.extra.clone();
     made.name = name.to_owned();
     made.tag = entry.tag.clone();
     made.images = entry.images;
@@ -165,9 +179,17 @@ fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_
 }
 
 /// The profile's dialect beats the entry's.
-fn connect(mut entry: haft_models::ModelEntry, dialect: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+fn connect(
+    mut entry: haft_models::ModelEntry,
+    dialect: Option<&str>,
+    blobs: Option<Arc<dyn BlobRows>>,
+) -> Result<Arc<dyn Model>, Failure> {
     if let Some(dialect) = dialect {
         entry.dialect = dialect.to_owned();
     }
-    haft_models::connect(entry).map_err(Failure::usage)
+    let made = match blobs {
+        Some(blobs) => haft_models::connect_with_images(entry, blobs),
+        None => haft_models::connect(entry),
+    };
+    made.map_err(Failure::usage)
 }

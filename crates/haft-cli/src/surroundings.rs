@@ -6,6 +6,7 @@
     reason = "haft-cli owns the environment and the files that the user names; this is its room for both"
 )]
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,14 @@ pub(crate) const LONGEST_TEXT: u64 = 16 * 1024 * 1024;
 /// The environment variable `name`, if it is set, readable and not empty.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A new file at `path`, to be written.
+pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
+        let failure = Failure::usage(format!("`{}` cannot be made: {error}", path.display()));
+        failure.hint("Name a file that is not there yet, in a folder that is.")
+    })
 }
 
 /// `path` as an absolute path, by the working folder.

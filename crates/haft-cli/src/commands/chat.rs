@@ -33,7 +33,7 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
         Some(name) => name,
         None => offer_model(&workplace.setup, interactive).await?,
     };
-    let model = models::build(&name, &workplace.setup, &chosen.profile)?;
+    let model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
     let mut session = workplace.start(&chosen).await?;
     let output = workplace.setup.output;
     let profile = &chosen.profile.name;

@@ -8,6 +8,7 @@ use haft_core::ports::{Model, ModelRequest, NeverCancelled, TurnSink};
 use haft_core::profile::ExecutionMode;
 use haft_core::{ToolChoice, ToolTurnContract, turn};
 use haft_engine::{RunOutcome, conversation, dry_run};
+use haft_models::Recording;
 
 use crate::args::RunArgs;
 use crate::calls;
@@ -23,7 +24,7 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     let workplace = Workplace::open(setup, "haft run").await?;
     let chosen = workplace.choose().await?;
     let name = workplace.setup.model_name(&chosen.profile).ok_or_else(no_model)?;
-    let model = models::build(&name, &workplace.setup, &chosen.profile)?;
+    let model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
     let prompt = match arguments.prompt.as_str() {
         "-" => {
             if surroundings::stdin_is_terminal() {
@@ -39,6 +40,11 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     if arguments.dry_run {
         return dry(&workplace, &chosen, model, prompt, arguments.no_tools).await;
     }
+    let recording = match &arguments.record {
+        Some(file) => Some(Arc::new(Recording::new(model.clone(), surroundings::new_file(file)?))),
+        None => None,
+    };
+    let model = recording.clone().map_or(model, |recording| recording as Arc<dyn Model>);
     let output = workplace.setup.output;
     let json = workplace.setup.globals.json;
     let screen = Arc::new(Screen::new(output, if json { Mode::Json } else { Mode::Calls }));
@@ -54,6 +60,10 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     session.close().await?;
     if let Some(failure) = screen.take_failure() {
         return Err(failure);
+    }
+    if let Some(error) = recording.and_then(|recording| recording.finish().err()) {
+        let hint = "The run itself is whole and stands in its session.";
+        return Err(Failure::failed(format!("the recording could not be written: {error}")).hint(hint));
     }
     if !json && !ended.text.is_empty() {
         output.foreign_line(&ended.text)?;

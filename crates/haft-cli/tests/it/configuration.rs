@@ -97,7 +97,7 @@ fn what_the_file_names_is_checked() {
     exit: 2
     --- stdout
     --- stderr
-    error: [FOLDER]/home/haft.toml: `models.fast`: `http://127.0.0.1:8080/v1` names no model: the model's name is missing behind `#`. Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a model entry
+    error: [FOLDER]/home/haft.toml: `models.fast`: `http://127.0.0.1:8080/v1` names no model: the model's name is missing behind `#`. Write openai:NAME, anthropic:NAME, gemini:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a model entry
     "#);
     home.write("home/haft.toml", "default_profile = \"nanocaw\"\n");
     haft_snapshot!(home, home.haft(&["config", "check"]), @r#"

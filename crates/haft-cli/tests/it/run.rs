@@ -248,7 +248,7 @@ fn without_a_model_the_next_step_is_told() {
     exit: 2
     --- stdout
     --- stderr
-    error: `opnai:x` names no model: the word before `:` is unknown. Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a model entry
+    error: `opnai:x` names no model: the word before `:` is unknown. Write openai:NAME, anthropic:NAME, gemini:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or the name of a model entry
     "#);
     haft_snapshot!(home, home.haft(&["run", "Hello", "--model", "fast"]), @r#"
     exit: 2
@@ -256,13 +256,13 @@ fn without_a_model_the_next_step_is_told() {
     --- stderr
     error: there is no model `fast`
 
-      Write openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or add [models.NAME] to haft.toml.
+      Write openai:NAME, anthropic:NAME, gemini:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or add [models.NAME] to haft.toml.
     "#);
     haft_snapshot!(home, home.haft(&["run", "Hello", "--model", "anthropic:x"]), @r#"
     exit: 2
     --- stdout
     --- stderr
-    error: `anthropic:x`: Haft cannot speak to Anthropic yet. Use openai:NAME or an OpenAI-compatible address, http://host:port/v1#NAME
+    error: `anthropic:x` needs a key: set ANTHROPIC_API_KEY, or name another variable by `key_env` in a model entry
     "#);
     haft_snapshot!(home, home.haft(&["run", "Hello", "--model", "openai:x"]), @r#"
     exit: 2
