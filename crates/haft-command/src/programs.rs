@@ -198,8 +198,8 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain)
 }
 
-/// True for a program that talks to other machines.
-pub(crate) fn is_network(name: &str) -> bool {
+/// True for a program that talks to other machines, by its name without a folder.
+pub fn is_network(name: &str) -> bool {
     NETWORK.contains(&name)
 }
 
