@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::artifact::ArtifactVersion;
 use crate::error::{ErrorCode, ToolError};
 use crate::ids::{CallId, ToolId};
+use crate::workspace::WorkspaceVersion;
 
 /// One part of a result's content (CONFLICT-33).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,8 @@ pub enum Change {
     Artifact(ArtifactVersion),
     /// A file outside the store.
     File(FileChange),
+    /// A new version of a file of the run's workspace; it is stored in the same commit as the record (WSP-15).
+    Workspace(WorkspaceVersion),
 }
 
 /// What a tool hands back when it did its work.

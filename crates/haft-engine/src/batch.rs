@@ -24,6 +24,7 @@ impl Driver {
         attempts: Vec<Attempt>,
     ) -> Result<Vec<CallOutcome>, EngineError> {
         let admissions = self.gate.admit(contract, attempts);
+        self.bench.files.take_back();
         self.begin_reuse().await?;
         let mut slots: Vec<Option<CallOutcome>> = Vec::new();
         slots.resize_with(admissions.len(), || None);

@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod handle;
 mod history;
+mod notes;
 mod parallel;
 mod recover;
 mod render;
@@ -26,6 +27,7 @@ mod settle;
 mod touching;
 mod turns;
 mod workbench;
+mod workspace;
 mod writer;
 
 pub use consent::{AnswerError, ConsentService};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use haft_core::artifact::Artifacts;
 use haft_core::event::RunEvent;
 use haft_core::journal::{ContextAssembled, Head, Payload, RunEnded, RunStarted, RunStatus};
+use haft_core::notes::SessionNotes;
 use haft_core::path::InjectedValues;
 use haft_core::policy::Outcome;
 use haft_core::snapshot::compile;
@@ -19,8 +20,10 @@ use crate::artifacts::RunArtifacts;
 use crate::context::Stopper;
 use crate::earlier::Earlier;
 use crate::error::EngineError;
+use crate::notes::StoredNotes;
 use crate::session::SessionInner;
 use crate::workbench::Workbench;
+use crate::workspace;
 use crate::writer::RunWriter;
 
 /// Receives the events of a run as they become durable. Quick: the run waits for it.
@@ -155,6 +158,8 @@ impl Driver {
             RunArtifacts { session: session.artifacts.clone(), read_cap: profile.read_artifact_chars };
         let mut services = session.engine.parts.services.clone();
         services.insert::<dyn Artifacts>(Arc::new(artifacts));
+        services.insert::<dyn SessionNotes>(Arc::new(StoredNotes(session.clone())));
+        let files = workspace::begin(&mut services, &invocation);
         let injected = InjectedValues {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),
@@ -164,6 +169,7 @@ impl Driver {
             run: run.clone(),
             tools: tools.clone(),
             services,
+            files,
             events: options.events.clone(),
             stopper: stopper.clone(),
             call_timeout_ms: options.call_timeout_ms,

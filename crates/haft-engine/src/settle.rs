@@ -9,6 +9,7 @@ use haft_core::path::{Refused, RepeatedCall};
 use haft_core::render::Renderer;
 use haft_core::result::{Change, FileChange};
 use haft_core::spill::{ReadOn, spill_artifact_id, spill_preview};
+use haft_core::workspace::WorkspaceVersion;
 use haft_core::{
     ArtifactVersion, CallId, ContentPart, Digest, ErrorClass, StartedCall, ToolError, ToolFacts, ToolId,
     ToolOutput, ToolResult,
@@ -37,8 +38,9 @@ impl Driver {
         if !result.belongs_to(started.call_id(), started.tool_id()) {
             return Err(EngineError::Identity(started.call_id().clone()));
         }
-        let (artifacts, files) = split(changes);
+        let (artifacts, files, workspace) = split(changes);
         self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
+        let workspace = self.workspace_files(&workspace);
         let file = self.result_file(&result)?;
         self.remember(trace, &file, result.error_code.as_ref());
         let call = EndedCall {
@@ -46,6 +48,7 @@ impl Driver {
             arguments: started.arguments().value(),
             reused_from: None,
             file,
+            workspace,
         };
         let shown = self.note_end(&call, result, artifacts, files)?;
         if let Some(error) = system_failure {
@@ -73,6 +76,7 @@ impl Driver {
             arguments: repeated.arguments().value(),
             reused_from: Some(repeated.repeats()),
             file,
+            workspace: Vec::new(),
         };
         let shown = self.note_end(&call, result, Vec::new(), Vec::new())?;
         Ok(CallOutcome {
@@ -114,6 +118,7 @@ impl Driver {
                 spilled_to,
                 reused_from,
                 skipped,
+                workspace: call.workspace.clone(),
             }),
             (None, None) => return Err(EngineError::Identity(call_id)),
             (Some(code), tool_id) => Payload::ToolCallFailed(ToolCallFailed {
@@ -241,6 +246,8 @@ struct EndedCall<'a> {
     reused_from: Option<&'a CallId>,
     /// The whole result.
     file: FileRef,
+    /// What it wrote in the workspace of the run.
+    workspace: Vec<FileRef>,
 }
 
 /// The part of a result that events carry.
@@ -301,14 +308,16 @@ fn images(content: &[ContentPart]) -> Vec<Digest> {
     content.iter().filter_map(blob_of).collect()
 }
 
-fn split(changes: Vec<Change>) -> (Vec<ArtifactVersion>, Vec<FileChange>) {
+fn split(changes: Vec<Change>) -> (Vec<ArtifactVersion>, Vec<FileChange>, Vec<WorkspaceVersion>) {
     let mut artifacts = Vec::new();
     let mut files = Vec::new();
+    let mut workspace = Vec::new();
     for change in changes {
         match change {
             Change::Artifact(version) => artifacts.push(version),
             Change::File(file) => files.push(file),
+            Change::Workspace(version) => workspace.push(version),
         }
     }
-    (artifacts, files)
+    (artifacts, files, workspace)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::consent::Closing;
+use haft_core::workspace::RunFiles;
 use haft_core::{CompiledTools, ErrorCode, Question, RunId, Services, StartedCall, ToolError, ToolOutput};
 
 use crate::context::{CallContext, Stopper};
@@ -22,6 +23,7 @@ pub(crate) struct Workbench {
     pub(crate) run: RunId,
     pub(crate) tools: CompiledTools,
     pub(crate) services: Services,
+    pub(crate) files: Arc<RunFiles>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) call_timeout_ms: Option<u64>,

@@ -11,16 +11,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(any(feature = "artifacts", feature = "files", feature = "data"))]
+#[cfg(any(feature = "artifacts", feature = "files", feature = "data", feature = "workspace"))]
 mod arguments;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
 #[cfg(feature = "data")]
 pub mod data;
+#[cfg(feature = "edit")]
+mod edit;
 #[cfg(feature = "files")]
 pub mod files;
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(feature = "workspace")]
+pub mod workspace;
 
 use std::sync::Arc;
 
@@ -40,6 +44,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         files::tools()?,
         #[cfg(feature = "data")]
         data::tools()?,
+        #[cfg(feature = "workspace")]
+        workspace::tools()?,
         #[cfg(feature = "host")]
         host::tools()?,
     ]);

@@ -173,7 +173,9 @@ impl Payload {
             | Self::SessionDeleted(_) => Vec::new(),
             Self::ContextAssembled(body) => vec![&body.snapshot_file],
             Self::ToolCallRequested(body) => vec![&body.arguments_file],
-            Self::ToolCallCompleted(body) => vec![&body.result_file],
+            Self::ToolCallCompleted(body) => {
+                std::iter::once(&body.result_file).chain(&body.workspace).collect()
+            }
             Self::ToolCallFailed(body) => vec![&body.result_file],
         }
     }
@@ -383,6 +385,9 @@ pub struct ToolCallCompleted {
     pub spilled_to: Option<String>,
     /// Which tool.
     pub tool_id: ToolId,
+    /// New versions of files of the run's workspace (WSP-15).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspace: Vec<FileRef>,
 }
 
 /// The call failed.

@@ -191,6 +191,7 @@ impl<'a> RunWriter<'a> {
             reused_from: None,
             skipped: false,
             spilled_to: None,
+            workspace: Vec::new(),
         });
         batch.record(self.now(), &completed).unwrap();
         if let Some(artifact) = artifact {

@@ -15,6 +15,7 @@ mod mkdir;
 mod path;
 mod ports;
 mod read;
+mod reads;
 pub(crate) mod swap;
 mod write;
 
@@ -39,10 +40,11 @@ use swap::Seen;
 /// # Errors
 /// [`SchemaError`] if a declaration carries a schema that is none.
 pub fn tools() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
+    let reads = Arc::new(reads::ProjectReads::default());
     Ok(vec![
-        Arc::new(read::FileRead::new()?),
-        Arc::new(write::FileWrite::new()?),
-        Arc::new(edit::FileEdit::new()?),
+        Arc::new(read::FileRead::new(reads.clone())?),
+        Arc::new(write::FileWrite::new(reads.clone())?),
+        Arc::new(edit::FileEdit::new(reads)?),
         Arc::new(delete::FileDelete::new()?),
         Arc::new(list::FileList::new()?),
         Arc::new(exists::FileExists::new()?),
@@ -114,6 +116,11 @@ impl Place {
             )
         })?;
         images.keep(&seen.bytes).await.map(Some)
+    }
+
+    /// The name of the file among all that a session knows.
+    fn name(&self) -> String {
+        format!("project:{}/{}", self.project, self.path)
     }
 
     /// The change that the journal tells.

@@ -1,5 +1,8 @@
 //! `file_read`: the text of a file, whole or by lines (FIL-07).
 
+use std::sync::Arc;
+
+use encoding_rs::UTF_8;
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
 use haft_core::slice::slice_lines;
@@ -12,8 +15,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::path::ProjectPath;
+use super::reads::ProjectReads;
 use super::{Place, blocking, encoding, family, folder, reads};
 use crate::arguments::arguments;
+use crate::edit::{KnownFile, line_count};
 
 /// As far as a file is read, in bytes.
 const MAX_READ: u64 = 16 << 20;
@@ -28,10 +33,11 @@ struct Arguments<'a> {
 
 pub(super) struct FileRead {
     declaration: ToolDeclaration,
+    reads: Arc<ProjectReads>,
 }
 
 impl FileRead {
-    pub(super) fn new() -> Result<Self, SchemaError> {
+    pub(super) fn new(reads: Arc<ProjectReads>) -> Result<Self, SchemaError> {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -52,7 +58,7 @@ impl FileRead {
             facts.no_compress = true;
             facts.example = json!({"path": "src/main.py"}).as_object().cloned();
         });
-        Ok(Self { declaration })
+        Ok(Self { declaration, reads })
     }
 }
 
@@ -70,15 +76,19 @@ impl Tool for FileRead {
         call: &'a StartedCall,
         context: &'a dyn ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(read(call, context))
+        Box::pin(read(call, context, &self.reads))
     }
 }
 
-async fn read(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, ToolError> {
+async fn read(
+    call: &StartedCall,
+    context: &dyn ToolContext,
+    reads: &ProjectReads,
+) -> Result<ToolOutput, ToolError> {
     let wanted: Arguments<'_> = arguments(call)?;
     let place = Place::open(call, context, wanted.path).await?;
     let encoding = encoding::named(wanted.encoding)?;
-    let (path, text, cut) = blocking(move || {
+    let (place, raw, text, cut) = blocking(move || {
         let (mut bytes, length) = folder::read(&place.dir, &place.path, MAX_READ)?;
         let cut = length > bytes.len() as u64;
         if cut {
@@ -87,23 +97,34 @@ async fn read(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutpu
             bytes.truncate(end);
         }
         let text = encoding::decode(&bytes, encoding, &place.path)?;
-        Ok((place.path, text, cut))
+        Ok((place, bytes, text, cut))
     })
     .await?;
-    part(call.alias(), &wanted, &path, text, cut)
+    let (output, first, last) = part(call.alias(), &wanted, &place.path, text, cut)?;
+    // What is changed later are the bytes, so what is known are the bytes; of a part of a file no version is known.
+    match std::str::from_utf8(&raw) {
+        Ok(raw) if !cut && encoding == UTF_8 => {
+            let before = reads.known(context, &place, raw).await?;
+            let known = KnownFile::read(before.as_deref(), raw, first, last);
+            Ok(reads.keep(context, &place, known, output))
+        }
+        Ok(_) | Err(_) => Ok(output),
+    }
 }
 
+/// The lines that are shown, and the numbers of the first and the last.
 fn part(
     alias: &str,
     wanted: &Arguments<'_>,
     path: &ProjectPath,
     text: String,
     cut: bool,
-) -> Result<ToolOutput, ToolError> {
+) -> Result<(ToolOutput, usize, usize), ToolError> {
     let limit = format!("only the first {} MiB of `{path}` are read", MAX_READ >> 20);
     if wanted.start_line.is_none() && wanted.line_count.is_none() {
         let text = if cut { format!("{text}\n[{limit}; the file goes on]") } else { text };
-        return Ok(ToolOutput::of_text(text));
+        let total = line_count(&text);
+        return Ok((ToolOutput::of_text(text), 1, total));
     }
     let lines = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let first = lines(wanted.start_line.unwrap_or(1));
@@ -133,5 +154,5 @@ fn part(
         shown.push_str(&format!("; {limit}"));
     }
     shown.push(']');
-    Ok(ToolOutput::of_text(shown))
+    Ok((ToolOutput::of_text(shown), slice.first_line, slice.last_line))
 }

@@ -1,5 +1,7 @@
 //! `file_write`: a file with a new content, or with more at its end (FIL-08).
 
+use std::sync::Arc;
+
 use haft_core::consent::{Ask, ConsentEnvironment};
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
@@ -11,8 +13,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folder::replace;
+use super::reads::ProjectReads;
 use super::{Place, Remembered, blocking, counted, encoding, family, scopes, writes};
 use crate::arguments::arguments;
+use crate::edit::KnownFile;
 
 #[derive(Deserialize)]
 struct Arguments<'a> {
@@ -31,10 +35,11 @@ enum Mode {
 
 pub(super) struct FileWrite {
     declaration: ToolDeclaration,
+    reads: Arc<ProjectReads>,
 }
 
 impl FileWrite {
-    pub(super) fn new() -> Result<Self, SchemaError> {
+    pub(super) fn new(reads: Arc<ProjectReads>) -> Result<Self, SchemaError> {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -58,7 +63,7 @@ impl FileWrite {
             family(facts, "file_write");
             facts.example = json!({"path": "notes/todo.md", "content": "- call Ada\n"}).as_object().cloned();
         });
-        Ok(Self { declaration })
+        Ok(Self { declaration, reads })
     }
 }
 
@@ -87,16 +92,29 @@ impl Tool for FileWrite {
         call: &'a StartedCall,
         context: &'a dyn ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(write(call, context))
+        Box::pin(write(call, context, &self.reads))
     }
 }
 
-async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput, ToolError> {
+async fn write(
+    call: &StartedCall,
+    context: &dyn ToolContext,
+    reads: &ProjectReads,
+) -> Result<ToolOutput, ToolError> {
     let wanted: Arguments<'_> = arguments(call)?;
     let place = Place::open(call, context, wanted.path).await?;
     let added = encoding::encode(wanted.content, encoding::named(wanted.encoding)?)?;
     let (place, before) = place.before().await?;
     let image = place.keep(context, before.as_ref()).await?;
+    let known = match (&before, wanted.mode) {
+        (Some(seen), Mode::Append) => match (std::str::from_utf8(&seen.bytes), std::str::from_utf8(&added)) {
+            (Ok(old), Ok(added)) => {
+                KnownFile::appended(reads.known(context, &place, old).await?.as_deref(), old, added)
+            }
+            (Ok(_) | Err(_), _) => None,
+        },
+        (None, Mode::Append) | (_, Mode::Write) => std::str::from_utf8(&added).ok().map(KnownFile::whole),
+    };
     let (created, bytes, fresh, mode) = (before.is_none(), added.len(), context.ids().fresh(), wanted.mode);
     let (place, after) = blocking(move || {
         let bytes = match (&before, mode) {
@@ -114,5 +132,11 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
         (Mode::Write, false) => format!("Wrote `{path}`, {size}, in the place of what it held."),
     };
     let structured = json!({"path": path.to_string(), "bytes": bytes, "created": created});
-    Ok(ToolOutput::of_text(message).with_structured(structured).with_change(place.change(image, Some(after))))
+    let output = ToolOutput::of_text(message)
+        .with_structured(structured)
+        .with_change(place.change(image, Some(after)));
+    Ok(match known {
+        Some(known) => reads.keep(context, &place, known, output),
+        None => output,
+    })
 }

@@ -170,15 +170,74 @@ fn swapped(here: &Dir, name: &str, path: &HostPath, error: &io::Error) -> ToolEr
     fault(error, path)
 }
 
+/// Fails if the file is one of the secrets under another name: then it was not asked for as what it is. The secrets folder is
+/// looked through with the folders in it, so that a hard link or a mount hides none (APR-14).
+fn no_secret(host: &dyn HostFiles, metadata: &Metadata, path: &HostPath) -> Result<(), ToolError> {
+    let folder = &host.places().secrets_folder;
+    if path.is_below(folder) {
+        return Ok(());
+    }
+    let unknown = |error: &dyn std::fmt::Display| {
+        let message =
+            format!("`{path}` was left alone: it cannot be told whether it is a secret. Tell the user.");
+        ToolError::new(ErrorCode::new("host.unavailable"), message).with_detail(error.to_string())
+    };
+    let mut here = root(host, path)?;
+    for name in HostPath::absolute(folder).map_err(|error| unknown(&error))?.names() {
+        here = match here.open_dir_nofollow(name) {
+            Ok(next) => next,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(unknown(&error)),
+        };
+    }
+    let wanted = (metadata.dev(), metadata.ino());
+    match holds(&here, wanted, 0).map_err(|error| unknown(&error))? {
+        false => Ok(()),
+        true => {
+            let message = format!(
+                "`{path}` is a secret of the folder `{folder}` under another name. Nothing was done; name it by that."
+            );
+            Err(ToolError::new(ErrorCode::new("host.path_is_link"), message))
+        }
+    }
+}
+
+/// How deep the secrets folder is looked through.
+const DEEPEST_SECRET: u8 = 8;
+
+/// True if `folder` or one in it holds the file.
+fn holds(folder: &Dir, file: Identity, depth: u8) -> io::Result<bool> {
+    for entry in folder.entries()? {
+        let entry = entry?;
+        let metadata = folder.symlink_metadata(entry.file_name())?;
+        if (metadata.dev(), metadata.ino()) == file {
+            return Ok(true);
+        }
+        if metadata.is_dir() && depth < DEEPEST_SECRET {
+            let inner = folder.open_dir_nofollow(entry.file_name())?;
+            if holds(&inner, file, depth + 1)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 impl Looked {
     /// The beginning of the file, at most `most` bytes, and how long the file is or more.
-    pub(super) fn read(&self, path: &HostPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
+    pub(super) fn read(
+        &self,
+        host: &dyn HostFiles,
+        path: &HostPath,
+        most: u64,
+    ) -> Result<(Vec<u8>, u64), ToolError> {
         let (_, name) = self.real.split().ok_or_else(|| is_directory(path))?;
         let fault = |error: io::Error| swapped(&self.dir, name, path, &error);
         plain_file(&self.dir.symlink_metadata(name).map_err(fault)?, path)?;
         let file = self.dir.open_with(name, &reading()).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         plain_file(&metadata, path)?;
+        no_secret(host, &metadata, path)?;
         let mut bytes = Vec::new();
         file.take(most).read_to_end(&mut bytes).map_err(fault)?;
         let length = metadata.len().max(bytes.len() as u64);
@@ -281,6 +340,7 @@ fn see(host: &dyn HostFiles, folder: &Dir, name: &str, path: &HostPath) -> Resul
     let file = folder.open_with(name, &reading()).map_err(|error| fault(&error, path))?;
     let metadata = file.metadata().map_err(|error| fault(&error, path))?;
     plain_file(&metadata, path)?;
+    no_secret(host, &metadata, path)?;
     let mut bytes = Vec::new();
     file.take(MAX_CHANGED + 1).read_to_end(&mut bytes).map_err(|error| fault(&error, path))?;
     if bytes.len() as u64 > MAX_CHANGED {

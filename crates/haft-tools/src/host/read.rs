@@ -74,7 +74,7 @@ impl Tool for FileRead {
         }
         let question = format!("Read the secret `{path}` and show it to the model?");
         let scopes = vec![Scope::File(path.to_string())];
-        Ok(Ask { question: Some(question), scopes, ..Ask::default() })
+        Ok(Ask { question: Some(question), scopes, exact: true, secret: true, ..Ask::default() })
     }
 
     fn call<'a>(
@@ -93,7 +93,7 @@ async fn read(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutpu
     let lines = wanted.max_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
     blocking(move || {
         let most = if lines.is_some() { MAX_BEGINNING } else { MAX_WHOLE + 1 };
-        let (bytes, length) = folder::look(host.as_ref(), &path)?.read(&path, most)?;
+        let (bytes, length) = folder::look(host.as_ref(), &path)?.read(host.as_ref(), &path, most)?;
         if lines.is_none() && length > MAX_WHOLE {
             return Err(ToolError::new(
                 ErrorCode::new("host.too_large"),

@@ -85,7 +85,10 @@ impl Tool for FileWrite {
         Ok(if temporary {
             Ask { meaning: Some(text), scopes, ..Ask::default() }
         } else {
-            Ask { question: Some(text), scopes, every_time: own, ..Ask::default() }
+            // What is written into the secrets folder is a secret from now on.
+            let secret = path.is_below(&places.secrets_folder);
+            let secret_arguments = if secret { vec!["content".to_owned()] } else { Vec::new() };
+            Ask { question: Some(text), scopes, every_time: own, secret, secret_arguments, ..Ask::default() }
         })
     }
 
@@ -106,7 +109,9 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
         let host = host.clone();
         blocking(move || Ok((folder::before(host.as_ref(), &path)?, path))).await?
     };
-    let image = keep(context, &path, before.as_ref()).await?;
+    let secret = path.is_below(&host.places().secrets_folder);
+    // The before-image of a secret would be that secret in the clear.
+    let image = if secret { None } else { keep(context, &path, before.as_ref()).await? };
     let (content, append, created) = (wanted.content.to_owned(), wanted.append, before.is_none());
     let (added, fresh) = (content.len(), context.ids().fresh());
     let (path, after) = blocking(move || {
@@ -126,8 +131,13 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
     };
     let path = path.to_string();
     let structured = json!({"path": path, "bytes": added, "created": created});
+    let output = ToolOutput::of_text(message).with_structured(structured);
+    if secret {
+        // A digest would let anybody try out what it might be.
+        return Ok(output);
+    }
     let change = FileChange { root: "host".to_owned(), path, before: image, after: Some(after) };
-    Ok(ToolOutput::of_text(message).with_structured(structured).with_change(Change::File(change)))
+    Ok(output.with_change(Change::File(change)))
 }
 
 /// Keeps what a file held before it is changed. Without a place to keep it, nothing is changed.

@@ -5,6 +5,7 @@ mod artifacts;
 mod catalog;
 mod data;
 mod escapes;
+mod file_edit;
 mod files;
 #[cfg(unix)]
 mod host;
@@ -13,3 +14,4 @@ mod host_attacks;
 #[cfg(unix)]
 mod host_support;
 mod support;
+mod workspace;
