@@ -1,0 +1,234 @@
+//! Secrets that are known by value: found as they are, and as JSON writes them inside of strings (`\n`, `\"`, `\u00e9` …), to any
+//! depth that occurs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::{Found, MaskError, SHORTEST_SECRET, forms};
+
+/// Shortest line of a longer secret that is a secret by itself.
+const SHORTEST_LINE: usize = 16;
+/// How often JSON stands inside of JSON's strings at most.
+const MOST_LAYERS: usize = 6;
+
+/// The secrets, ready to be looked for.
+#[derive(Clone)]
+pub(super) struct Known {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Says quickly whether there is anything to look at: one of the values, or the start of an escape that could hide one.
+    quick: AhoCorasick,
+    /// All places, overlapping ones too.
+    all: AhoCorasick,
+    /// What each pattern of `all` is.
+    values: Vec<String>,
+    places: Vec<Arc<str>>,
+}
+
+impl Known {
+    /// None if no value is long enough.
+    pub(super) fn new(
+        secrets: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Option<Self>, MaskError> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (number, (name, value)) in (1..).zip(secrets) {
+            let place = place_of(&name, number);
+            for part in parts_of(&value) {
+                if part.len() >= SHORTEST_SECRET
+                    && !is_ours(part)
+                    && !pairs.iter().any(|(one, _)| one == part)
+                {
+                    pairs.push((part.to_owned(), place.clone()));
+                }
+            }
+        }
+        if pairs.is_empty() {
+            return Ok(None);
+        }
+        // A place that holds a secret would tell it.
+        let hushed: Vec<Arc<str>> = (1..)
+            .zip(&pairs)
+            .map(|(number, (_, place))| match pairs.iter().any(|(value, _)| place.contains(value)) {
+                true => Arc::from(format!("[secret {number}]")),
+                false => Arc::from(place.as_str()),
+            })
+            .collect();
+        let values: Vec<String> = pairs.into_iter().map(|(value, _)| value).collect();
+        let escapable = values.iter().any(|value| value.chars().any(may_be_escaped));
+        let mut quick: Vec<&str> = values.iter().map(String::as_str).collect();
+        quick.push(if escapable { "\\" } else { "\\u" });
+        let failed = |error: aho_corasick::BuildError| MaskError(error.to_string());
+        let quick =
+            AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(&quick).map_err(failed)?;
+        let all = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&values).map_err(failed)?;
+        Ok(Some(Self { inner: Arc::new(Inner { quick, all, values, places: hushed }) }))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.inner.values.len()
+    }
+
+    /// The longest end of `text` that one of the secrets could begin with, in bytes.
+    pub(super) fn open_end(&self, text: &str) -> usize {
+        let of_value = |value: &String| {
+            let longest = text.len().min(value.len().saturating_sub(1));
+            (1..=longest)
+                .rev()
+                .find(|length| value.get(..*length).is_some_and(|start| text.ends_with(start)))
+                .unwrap_or(0)
+        };
+        self.inner.values.iter().map(of_value).max().unwrap_or(0)
+    }
+
+    /// All places of secrets in `text`, in order; those that overlap are one.
+    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+        let inner = self.inner.as_ref();
+        if !inner.quick.is_match(text) {
+            return Vec::new();
+        }
+        let mut found: Vec<(Range<usize>, usize)> = Vec::new();
+        let mut collect = |text: &str, origin: &dyn Fn(usize) -> usize| {
+            for one in inner.all.find_overlapping_iter(text) {
+                found.push((origin(one.start())..origin(one.end()), one.pattern().as_usize()));
+            }
+        };
+        collect(text, &|at| at);
+        let mut layer = Layer::of(text);
+        for _ in 0..MOST_LAYERS {
+            let Some(next) = layer.inside() else { break };
+            collect(&next.text, &|at| next.origins.get(at).copied().unwrap_or(text.len()));
+            layer = next;
+        }
+        found.sort_by_key(|(at, _)| (at.start, std::cmp::Reverse(at.end)));
+        let mut joined: Vec<Found> = Vec::new();
+        for (at, pattern) in found {
+            match joined.last_mut() {
+                Some(last) if at.start < last.at.end => last.at.end = last.at.end.max(at.end),
+                _ => {
+                    let place = inner.places.get(pattern).map(ToString::to_string).unwrap_or_default();
+                    joined.push(Found { at, place });
+                }
+            }
+        }
+        joined
+    }
+}
+
+/// What JSON writers may write as an escape, though they need not.
+fn may_be_escaped(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '"' | '\\' | '/')
+}
+
+/// What is said in the place of a secret: its name, where that is a plain word and tells nothing.
+fn place_of(name: &str, number: usize) -> String {
+    let plain: String = name
+        .chars()
+        .take(64)
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' })
+        .collect();
+    let place = format!("[secret {plain}]");
+    if plain.is_empty() || !forms::find(&place).is_empty() { format!("[secret {number}]") } else { place }
+}
+
+/// A value, and where it has several lines or assigns names, the parts that are secrets by themselves.
+fn parts_of(value: &str) -> Vec<&str> {
+    let whole = value.trim();
+    let mut parts = vec![whole];
+    let several = whole.contains('\n');
+    for line in whole.lines().map(str::trim) {
+        if several && line.len() >= SHORTEST_LINE && !line.starts_with("-----") && !line.starts_with('#') {
+            parts.push(line);
+        }
+        if let Some((name, assigned)) = line.split_once(['=', ':'])
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '"' | ' ' | '.'))
+        {
+            parts.push(assigned.trim().trim_end_matches(',').trim_matches(['"', '\'']));
+        }
+    }
+    parts
+}
+
+/// True for what stands in our own places: masking that again would never end.
+fn is_ours(value: &str) -> bool {
+    ["result", "argument"].iter().any(|what| format!("[secret {what}, 0 characters]").contains(value))
+        || forms::KINDS.iter().any(|kind| format!("[masked {kind}, 0 characters]").contains(value))
+}
+
+/// A text, and where each of its bytes comes from.
+struct Layer {
+    text: String,
+    origins: Vec<usize>,
+}
+
+impl Layer {
+    fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), origins: (0..text.len()).collect() }
+    }
+
+    /// The text with one layer of JSON's escapes undone; none if there are none.
+    fn inside(&self) -> Option<Self> {
+        self.text.contains('\\').then_some(())?;
+        let mut inside = Self { text: String::with_capacity(self.text.len()), origins: Vec::new() };
+        let mut rest = self.text.as_str();
+        let mut undone = false;
+        while let Some(letter) = rest.chars().next() {
+            let (meant, length) = match escape(rest) {
+                Some(escape) => {
+                    undone = true;
+                    escape
+                }
+                None => (letter, letter.len_utf8()),
+            };
+            let from = self.text.len() - rest.len();
+            inside.text.push(meant);
+            for byte in 0..meant.len_utf8() {
+                inside.origins.push(self.origins.get(from + byte.min(length - 1)).copied().unwrap_or(from));
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        undone.then_some(inside)
+    }
+}
+
+/// The letter that an escape at the start of `text` stands for, and how long the escape is.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let rest = text.strip_prefix('\\')?;
+    let simple = match rest.chars().next()? {
+        '"' => '"',
+        '\\' => '\\',
+        '/' => '/',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unicode(text),
+        _ => return None,
+    };
+    Some((simple, 2))
+}
+
+fn unicode(text: &str) -> Option<(char, usize)> {
+    let unit = |text: &str| {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        all.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+    };
+    let first = unit(text)?;
+    if let Some(letter) = char::from_u32(first) {
+        return Some((letter, 6));
+    }
+    let second = text.get(6..).and_then(unit).filter(|second| (0xdc00..0xe000).contains(second));
+    match second {
+        Some(second) if (0xd800..0xdc00).contains(&first) => {
+            let letter = char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00));
+            letter.map(|letter| (letter, 12))
+        }
+        _ => Some((char::REPLACEMENT_CHARACTER, 6)),
+    }
+}
