@@ -11,12 +11,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(any(feature = "artifacts", feature = "files", feature = "data", feature = "workspace"))]
+#[cfg(any(
+    feature = "artifacts",
+    feature = "data",
+    feature = "dice",
+    feature = "files",
+    feature = "workspace"
+))]
 mod arguments;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
 #[cfg(feature = "data")]
 pub mod data;
+#[cfg(feature = "dice")]
+pub mod dice;
 #[cfg(feature = "edit")]
 mod edit;
 #[cfg(feature = "files")]
@@ -46,6 +54,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         data::tools()?,
         #[cfg(feature = "workspace")]
         workspace::tools()?,
+        #[cfg(feature = "dice")]
+        dice::tools()?,
         #[cfg(feature = "host")]
         host::tools()?,
     ]);

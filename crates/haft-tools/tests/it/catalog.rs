@@ -46,6 +46,7 @@ fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
         "builtin:workspace.read_file workspace_read_file read workspace closed",
         "builtin:workspace.write_file workspace_write_file write workspace closed",
         "builtin:workspace.apply_patch workspace_apply_patch write workspace closed",
+        "builtin:dice.roll dice_roll read dice closed",
         "builtin:host.file_read file_read read file open",
         "builtin:host.file_write file_write write file open",
         "builtin:host.file_list file_list read file open",

@@ -4,6 +4,7 @@
 mod artifacts;
 mod catalog;
 mod data;
+mod dice;
 mod escapes;
 mod file_edit;
 mod files;
