@@ -149,17 +149,14 @@ fn grammar_of(name: &str, entry: &ModelEntry, setup: &Setup) -> Result<Option<St
 fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_models::ModelEntry, Failure> {
     let place = |failure: Failure| failure.at(format!("haft.toml, `models.{name}`"));
     let address = ModelName::parse(&entry.url).map_err(|error| place(Failure::usage(error)))?;
-    let mut made = of_name(&address, key).map_err(place)?;
-    match (entry.api, &address) {
-        (None, _) => {}
-        (Some(api), ModelName::Address { .. }) => made.api = api,
-        (Some(_), _) => {
-            let failure = Failure::usage(format!("`api` cannot stand beside the service `{address}`"));
-            return Err(place(
-                failure.hint("Take `api` out, or write the address: `url = \"http://host:port/v1#NAME\"`."),
-            ));
-        }
+    let is_service = !matches!(address, ModelName::Address { .. });
+    if entry.api.is_some() && is_service {
+        let failure = Failure::usage(format!("`api` cannot stand beside the service `{address}`"));
+        let hint = "Take `api` out, or write the address: `url = \"http://host:port/v1#NAME\"`.";
+        return Err(place(failure.hint(hint)));
     }
+    let mut made = of_name(&address, key).map_err(place)?;
+    made.api = entry.api.unwrap_or(made.api);
     made.extra = entry.extra.clone();
     made.name = name.to_owned();
     made.tag = entry.tag.clone();

@@ -66,9 +66,10 @@ fn help_names_the_commands() {
       <PROMPT>  The prompt; `-` reads it from stdin
 
     Options:
-          --no-tools  Switch tools off for this answer
-          --dry-run   Ask the model once and show what would run; run and store nothing
-      -h, --help      Print help
+          --no-tools       Switch tools off for this answer
+          --dry-run        Ask the model once and show what would run; run and store nothing
+          --record <FILE>  Write what the model answers to a new file, for `--model scripted:FILE`
+      -h, --help           Print help
 
     Global options:
           --home <DIR>            Folder of configuration and data [default: $HAFT_HOME, else the

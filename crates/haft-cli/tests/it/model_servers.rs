@@ -90,6 +90,38 @@ fn a_server_that_works_is_understood() {
     "#);
 }
 
+// PRV-03
+#[test]
+fn an_entry_says_how_its_server_is_spoken_to() {
+    let home = Home::new();
+    let anthropic = server(|stream| {
+        let events = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"From Messages.\"}]}}\n\n\
+                      event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+                      event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+        say(stream, "200 OK", "text/event-stream", events);
+    });
+    let gemini = server(|stream| {
+        let chunk = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"From Gemini.\"}]},\"finishReason\":\"STOP\"}]}\n\n";
+        say(stream, "200 OK", "text/event-stream", chunk);
+    });
+    let entries = format!(
+        "[models.a]\nurl = \"{anthropic}\"\napi = \"anthropic\"\nextra = {{ thinking = {{ type = \"adaptive\" }} }}\n\
+         [models.g]\nurl = \"{gemini}\"\napi = \"gemini\"\n\
+         [models.wrong]\nurl = \"gemini:x\"\napi = \"anthropic\"\n"
+    );
+    home.write("home/haft.toml", &entries);
+    assert_eq!(ask(&home, "a").stdout, "From Messages.\n");
+    assert_eq!(ask(&home, "g").stdout, "From Gemini.\n");
+    haft_snapshot!(home, ask(&home, "wrong"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: haft.toml, `models.wrong`: `api` cannot stand beside the service `gemini:x`
+
+      Take `api` out, or write the address: `url = "http://host:port/v1#NAME"`.
+    "#);
+}
+
 #[test]
 fn a_server_that_refuses_is_quoted() {
     let home = Home::new();

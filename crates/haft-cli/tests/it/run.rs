@@ -358,3 +358,30 @@ fn a_session_goes_on_with_what_was_said() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_run_can_be_recorded_and_said_again() {
+    let home = Home::new();
+    let prompt = "calculator expression=6*7";
+    let live = home.haft(&["run", "--model", "demo", "--record", "script.jsonl", prompt]);
+    assert_eq!(live.exit, Some(0), "{live}");
+    let script = home.read("script.jsonl");
+    assert_eq!(script.lines().count(), 2, "{script}");
+    let again = home.haft(&["run", "--model", "scripted:script.jsonl", prompt]);
+    assert_eq!((again.exit, &again.stdout), (Some(0), &live.stdout), "{again}");
+    // A recording of the script is the script.
+    home.haft(&["run", "--model", "scripted:script.jsonl", "--record", "copy.jsonl", prompt]);
+    assert_eq!(home.read("copy.jsonl"), script);
+
+    haft_snapshot!(home, home.haft(&["run", "--model", "demo", "--record", "script.jsonl", prompt]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `script.jsonl` cannot be made: File exists (os error 17)
+
+      Name a file that is not there yet, in a folder that is.
+    "#);
+    assert_eq!(home.read("script.jsonl"), script);
+    let dry = home.haft(&["run", "--model", "demo", "--record", "x.jsonl", "--dry-run", prompt]);
+    assert_eq!(dry.exit, Some(2), "{dry}");
+}
