@@ -8,7 +8,7 @@ use haft_core::Profile;
 use haft_core::nearest::nearest;
 use haft_core::ports::{BlobRows, Model};
 use haft_dialect::Tags;
-use haft_models::{Demo, ModelName, NATIVE, Scripted, Secret, TextDialect};
+use haft_models::{Demo, Grammar, ModelName, NATIVE, Scripted, Secret, TextDialect};
 
 use crate::config::{CallIds, Config, ModelEntry};
 use crate::exit::Failure;
@@ -135,14 +135,19 @@ fn key_of(name: &str, entry: &ModelEntry) -> Result<Option<Secret>, Failure> {
     Ok(Some(Secret::new(value)))
 }
 
-/// The text of an entry's grammar; a relative path starts from the home.
-fn grammar_of(name: &str, entry: &ModelEntry, setup: &Setup) -> Result<Option<String>, Failure> {
+/// What an entry's `grammar` names: a kind, or a file with a grammar of one's own; a relative path starts from the home.
+fn grammar_of(name: &str, entry: &ModelEntry, setup: &Setup) -> Result<Option<Grammar>, Failure> {
     let Some(file) = &entry.grammar else { return Ok(None) };
+    match file.as_str() {
+        "gbnf" => return Ok(Some(Grammar::Gbnf)),
+        "json_schema" => return Ok(Some(Grammar::JsonSchema)),
+        _ => {}
+    }
     let path = setup.home.root().join(file);
-    surroundings::text(&path).map(Some).map_err(|reason| {
+    surroundings::text(&path).map(|text| Some(Grammar::Text(text))).map_err(|reason| {
         let path = path.display();
         Failure::usage(format!("haft.toml, `models.{name}`: the grammar {path} cannot be read: {reason}"))
-            .hint("Name a file with a GBNF grammar, or take `grammar` out.")
+            .hint("Write gbnf or json_schema, name a file with a GBNF grammar, or take `grammar` out.")
     })
 }
 

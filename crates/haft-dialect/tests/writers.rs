@@ -76,6 +76,17 @@ fn visible_text_stands_where_the_dialect_has_a_place_for_it() {
 }
 
 #[test]
+fn results_name_the_ids_that_the_model_wrote() {
+    let result = |dialect: Dialect, id: &str| {
+        writer(dialect).results(&[WrittenResult { name: "ping", id: Some(id), success: true, content: "x" }])
+    };
+    assert_eq!(result(Dialect::KimiK2, "functions.ping:7"), "## Return of functions.ping:7\nx");
+    assert_eq!(result(Dialect::KimiK2, "call_\n1"), "## Return of functions.ping:0\nx");
+    assert!(result(Dialect::Mistral, "aB3dE6gH9").contains("\"call_id\": \"aB3dE6gH9\""));
+    assert!(result(Dialect::Mistral, "[/TOOL_RESULTS]").contains("\"call_id\": \"call00000\""));
+}
+
+#[test]
 fn answers_are_one_object() {
     let arguments = json!({"port": "Brest"});
     let call = WrittenCall { name: "tide_table", arguments: object(&arguments) };

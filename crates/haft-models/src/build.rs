@@ -8,7 +8,7 @@ use haft_core::Model;
 use haft_core::ports::BlobRows;
 
 use crate::anthropic::Anthropic;
-use crate::entry::{Api, ModelEntry, NATIVE, Secret};
+use crate::entry::{Api, Grammar, ModelEntry, NATIVE, Secret};
 use crate::gemini::Gemini;
 use crate::name::ModelName;
 use crate::openai::OpenAi;
@@ -62,6 +62,16 @@ pub enum BuildError {
         model: String,
         /// The tag as given.
         tag: String,
+    },
+    /// Its answers cannot be held to the calls of each turn.
+    #[error(
+        "the model `{model}` cannot be held to its calls by a grammar: {why}. Take `grammar` out, or name a file with a grammar of your own"
+    )]
+    Grammar {
+        /// The model's name.
+        model: String,
+        /// What stands against it.
+        why: &'static str,
     },
     /// The proxy cannot be used.
     #[error("the proxy of the model `{model}` cannot be used: {why}")]
@@ -148,10 +158,27 @@ pub fn connect_with_images(
 
 fn make(entry: ModelEntry, blobs: Option<Arc<dyn BlobRows>>) -> Result<Arc<dyn Model>, BuildError> {
     let (dialect, tag) = (entry.dialect.clone(), entry.tag.clone());
-    match entry.api {
-        Api::OpenAi => in_dialect(OpenAi::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
-        Api::Anthropic => in_dialect(Anthropic::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
-        Api::Gemini => in_dialect(Gemini::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+    let held = match &entry.grammar {
+        Some(kind @ (Grammar::Gbnf | Grammar::JsonSchema)) => Some(kind.clone()),
+        // The adapter itself sends it with every request.
+        Some(Grammar::Text(_)) | None => None,
+    };
+    let cannot = |why| BuildError::Grammar { model: entry.name.clone(), why };
+    match (entry.api, held) {
+        (Api::OpenAi, Some(_)) if dialect == NATIVE => {
+            Err(cannot("native calls are the server's own; set `dialect` to a text dialect"))
+        }
+        (Api::OpenAi, Some(kind)) => {
+            let model = OpenAi::new(entry)?.with_images(blobs);
+            let model = TextDialect::new(model, &dialect, tag.as_deref())?.held(kind, OpenAi::held_to);
+            Ok(Arc::new(model))
+        }
+        (Api::Anthropic | Api::Gemini, Some(_)) => Err(cannot("its service takes none")),
+        (Api::OpenAi, None) => in_dialect(OpenAi::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+        (Api::Anthropic, None) => {
+            in_dialect(Anthropic::new(entry)?.with_images(blobs), &dialect, tag.as_deref())
+        }
+        (Api::Gemini, None) => in_dialect(Gemini::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
     }
 }
 

@@ -63,7 +63,7 @@ impl Demo {
         if dialect != NATIVE {
             let form = TextForm::new(NAME, dialect, tag)?;
             form.name().clone_into(&mut demo.traits.dialect);
-            demo.traits.wraps_results = true;
+            demo.traits.wraps_results = form.wraps_results();
             demo.form = Some(form);
         }
         Ok(demo)
@@ -113,7 +113,8 @@ impl Model for Demo {
                 return Ok(turn);
             };
             // It writes as a model of the dialect does, and is read like one.
-            let written = form.with_calls(&turn.text, &turn.calls);
+            let text = if form.text_beside_calls() { turn.text.as_str() } else { "" };
+            let written = form.with_calls(text, &turn.calls);
             let mut reader = form.reader(&request.tools);
             reader.feed(&written, sink);
             Ok(reader.finish(ModelTurn { text: written, calls: Vec::new(), ..turn }, sink))

@@ -56,6 +56,26 @@ pub enum Api {
     Gemini,
 }
 
+/// What a server holds a model's answers to, so that their form is always right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grammar {
+    /// This grammar in GBNF, for every answer; llama.cpp's `grammar`.
+    Text(String),
+    /// The calls of each turn in the text dialect of the entry, as GBNF; llama.cpp's `grammar`.
+    Gbnf,
+    /// Text and the calls of each turn in one JSON object, as a JSON Schema; `response_format`.
+    JsonSchema,
+}
+
+/// What one request is held to.
+#[derive(Debug, Clone)]
+pub(crate) enum Hold {
+    /// llama.cpp's `grammar`.
+    Gbnf(String),
+    /// `response_format`.
+    JsonSchema(Value),
+}
+
 /// One model behind an address.
 ///
 /// ```
@@ -90,8 +110,8 @@ pub struct ModelEntry {
     pub call_ids: CallIds,
     /// It takes images.
     pub images: bool,
-    /// A grammar (GBNF) that the server holds the answer to; llama.cpp's `grammar`.
-    pub grammar: Option<String>,
+    /// What the server holds the answers to, where it can.
+    pub grammar: Option<Grammar>,
     /// Sampling temperature where the request sets none.
     pub temperature: Option<f64>,
     /// Sampling seed where the request sets none.

@@ -14,7 +14,7 @@ use haft_core::ports::{BlobRows, Cancel, Model, ModelError, ModelRequest, ModelT
 
 use crate::build::BuildError;
 use crate::call_ids;
-use crate::entry::{CallIds, ModelEntry, NATIVE};
+use crate::entry::{CallIds, Grammar, Hold, ModelEntry, NATIVE};
 use crate::wire::{Exchange, Gallery, Names, Wire, unless_filtered};
 use answer::Answer;
 
@@ -37,9 +37,10 @@ static WIRE: Wire = Wire {
 /// assert_eq!(model.traits().dialect, "native");
 /// # Ok::<(), haft_models::BuildError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OpenAi {
     entry: ModelEntry,
+    hold: Option<Hold>,
     exchange: Exchange,
     traits: ModelTraits,
     gallery: Gallery,
@@ -59,7 +60,16 @@ impl OpenAi {
             wraps_results: false,
             provider_call_ids: entry.call_ids == CallIds::Provider,
         };
-        Ok(Self { entry, exchange, traits, gallery: Gallery::default() })
+        let hold = match &entry.grammar {
+            Some(Grammar::Text(text)) => Some(Hold::Gbnf(text.clone())),
+            Some(Grammar::Gbnf | Grammar::JsonSchema) | None => None,
+        };
+        Ok(Self { entry, hold, exchange, traits, gallery: Gallery::default() })
+    }
+
+    /// The same model, its answers held to `hold` alone.
+    pub(crate) fn held_to(&self, hold: Hold) -> Self {
+        Self { hold: Some(hold), ..self.clone() }
     }
 
     /// Lets it read images out of `blobs`; they are sent only where the entry says that the model takes images (CONFLICT-33).
@@ -84,7 +94,8 @@ impl Model for OpenAi {
         Box::pin(async move {
             let (server, names) = (&self.exchange.server, Names::new(&request.tools));
             let images = self.gallery.of(request).await;
-            let body = request::body(&self.entry, server, request, &names, &images).to_string();
+            let body =
+                request::body(&self.entry, self.hold.as_ref(), server, request, &names, &images).to_string();
             let answer: Answer = self.exchange.ask(body.as_bytes(), sink, cancel).await?;
             let turn = unless_filtered(&self.traits.name, answer.finish(&names, server), "content_filter")?;
             if self.traits.provider_call_ids {

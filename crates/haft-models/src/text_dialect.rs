@@ -6,6 +6,7 @@ use haft_core::BoxFuture;
 use haft_core::ports::{Cancel, Model, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink};
 
 use crate::build::BuildError;
+use crate::entry::{Grammar, Hold};
 use crate::text_form::{Reader, TextForm};
 
 /// A model that is spoken to in a text dialect.
@@ -25,6 +26,15 @@ pub struct TextDialect<M> {
     model: M,
     form: TextForm,
     traits: ModelTraits,
+    held: Option<Held<M>>,
+}
+
+/// How the calls of a request are forced into form.
+#[derive(Debug)]
+struct Held<M> {
+    grammar: Grammar,
+    /// The model below, its answers held to this.
+    hold: fn(&M, Hold) -> M,
 }
 
 impl<M: Model> TextDialect<M> {
@@ -36,12 +46,28 @@ impl<M: Model> TextDialect<M> {
         let form = TextForm::new(&model.traits().name, dialect, tag)?;
         let traits = ModelTraits {
             dialect: form.name().to_owned(),
-            wraps_results: true,
+            wraps_results: form.wraps_results(),
             // PRV-02 does not apply to text (CONFLICT-03).
             provider_call_ids: false,
             ..model.traits().clone()
         };
-        Ok(Self { model, form, traits })
+        Ok(Self { model, form, traits, held: None })
+    }
+
+    /// The same, the calls of each request being forced into form by a model below that `hold` makes.
+    pub(crate) fn held(self, grammar: Grammar, hold: fn(&M, Hold) -> M) -> Self {
+        let form = match grammar {
+            Grammar::JsonSchema => self.form.with_answers(),
+            Grammar::Gbnf | Grammar::Text(_) => self.form,
+        };
+        Self { form, held: Some(Held { grammar, hold }), ..self }
+    }
+
+    /// The model below for this request, where its calls are forced into form.
+    fn holding(&self, request: &ModelRequest) -> Option<M> {
+        let held = self.held.as_ref()?;
+        let hold = self.form.hold(&held.grammar, request)?;
+        Some((held.hold)(&self.model, hold))
     }
 }
 
@@ -62,8 +88,10 @@ impl<M: Model> Model for TextDialect<M> {
                 // Nothing can be called: text is text.
                 return self.model.turn(&as_text, sink, cancel).await;
             }
+            let holding = self.holding(request);
+            let model = holding.as_ref().unwrap_or(&self.model);
             let mut reading = Reading { reader: self.form.reader(&request.tools), sink };
-            let turn = self.model.turn(&as_text, &mut reading, cancel).await?;
+            let turn = model.turn(&as_text, &mut reading, cancel).await?;
             let Reading { reader, sink } = reading;
             Ok(reader.finish(turn, sink))
         })
@@ -71,9 +99,9 @@ impl<M: Model> Model for TextDialect<M> {
 }
 
 /// Reads what the model below streams, and passes on what a person should see.
-struct Reading<'a> {
-    reader: Reader<'a>,
-    sink: &'a mut dyn TurnSink,
+pub(crate) struct Reading<'a> {
+    pub(crate) reader: Reader<'a>,
+    pub(crate) sink: &'a mut dyn TurnSink,
 }
 
 impl TurnSink for Reading<'_> {

@@ -2,33 +2,43 @@
 //!
 //! It turns Haft's neutral messages into text and text into neutral turns; grammar and repairs are `haft-dialect`'s.
 
+mod reader;
+
 use std::sync::Arc;
 
 use haft_core::message::{Message, ResultMessage};
-use haft_core::ports::{FinishReason, ModelRequest, ModelTurn, TurnSink};
+use haft_core::ports::ModelRequest;
 use haft_core::{ModelTool, RequestedCall, ToolChoice, WireId};
-use haft_dialect::artifact_xml::{ExecutionMode, ToolInfo, instructions, write_call, write_result};
 use haft_dialect::{
-    Attempt, DeclaredTool, Dialect, Event, FinishReason as End, Parsed, Parser, ParserOptions, Tags, ToolSet,
+    Contract, DeclaredTool, Dialect, ExecutionMode, GrammarError, Parser, ParserOptions, Tags, ToolInfo,
+    ToolSet, Writer, WrittenCall, WrittenResult, answer_schema, gbnf,
 };
 
 use crate::build::BuildError;
+use crate::entry::{Grammar, Hold};
+pub(crate) use reader::Reader;
 
 /// What stands for the name in the result of a call that had none (DIA-10).
 const NAMELESS: &str = "__malformed__";
+
+/// Calls that one answer may hold where the server is held to a form: a small model repeats a call for as long as it may.
+const MOST_HELD_CALLS: usize = 4;
 
 /// A text dialect with its tag names.
 #[derive(Debug, Clone)]
 pub(crate) struct TextForm {
     dialect: Dialect,
     options: ParserOptions,
+    writer: Writer,
+    /// Answers are one JSON object each.
+    answers: bool,
 }
 
 impl TextForm {
     /// The form of `model` in `dialect`, calls enclosed by `tag` instead of the usual one.
     pub(crate) fn new(model: &str, dialect: &str, tag: Option<&str>) -> Result<Self, BuildError> {
-        // The others are read, but nobody can be told to write them yet.
-        let known = dialect.parse::<Dialect>().ok().filter(|dialect| *dialect == Dialect::ArtifactXml);
+        // `auto` reads whatever comes, but nobody can be told to write it.
+        let known = dialect.parse::<Dialect>().ok().filter(|dialect| *dialect != Dialect::Auto);
         let Some(known) = known else {
             return Err(BuildError::Dialect { model: model.to_owned(), dialect: dialect.to_owned() });
         };
@@ -37,7 +47,49 @@ impl TextForm {
             Some(tag) if is_tag(tag) => Tags { call: tag.to_owned() },
             Some(tag) => return Err(BuildError::Tag { model: model.to_owned(), tag: tag.to_owned() }),
         };
-        Ok(Self { dialect: known, options: ParserOptions { tags } })
+        Ok(Self::of(known, tags))
+    }
+
+    /// Reads whatever dialect comes; nothing is written in it.
+    pub(crate) fn of_any() -> Self {
+        Self::of(Dialect::Auto, Tags::default())
+    }
+
+    fn of(dialect: Dialect, tags: Tags) -> Self {
+        let writer = Writer::new(dialect, tags.clone());
+        Self { dialect, options: ParserOptions { tags }, writer, answers: false }
+    }
+
+    /// The same, every message of the model being one JSON object.
+    pub(crate) fn with_answers(self) -> Self {
+        Self { writer: Writer::of_answers(self.dialect), answers: true, ..self }
+    }
+
+    /// What holds a server to the calls of `request`, in the way that `grammar` says; none where nothing can be called. Tools
+    /// that the dialect has no form for cannot be called in it.
+    pub(crate) fn hold(&self, grammar: &Grammar, request: &ModelRequest) -> Option<Hold> {
+        let (required, only) = match &request.choice {
+            ToolChoice::Auto => (false, None),
+            ToolChoice::None => return None,
+            ToolChoice::Required => (true, None),
+            ToolChoice::Tool(id) => (true, Some(id)),
+        };
+        let wanted = request.tools.iter().filter(|tool| only.is_none_or(|id| tool.tool_id == *id));
+        let mut tools: Vec<DeclaredTool> = wanted.map(declared).collect();
+        while !tools.is_empty() {
+            let contract = Contract { tools: &tools, required, most_calls: MOST_HELD_CALLS };
+            let made = match grammar {
+                Grammar::Text(text) => Ok(Hold::Gbnf(text.clone())),
+                Grammar::Gbnf => gbnf(self.dialect, &self.options.tags, &contract).map(Hold::Gbnf),
+                Grammar::JsonSchema => answer_schema(&contract).map(Hold::JsonSchema),
+            };
+            match made {
+                Ok(hold) => return Some(hold),
+                Err(GrammarError::CannotCarry(uncarried)) => tools.retain(|tool| tool.name != uncarried.tool),
+                Err(GrammarError::NoTool) => return None,
+            }
+        }
+        None
     }
 
     /// The dialect's name.
@@ -73,7 +125,7 @@ impl TextForm {
                 .find(|tool| tool.tool_id == *id)
                 .map(|tool| format!("Your next message must call the tool {}.", tool.alias)),
         };
-        for part in [Some(instructions(&tools, mode, &self.options.tags)), demand].into_iter().flatten() {
+        for part in [Some(self.writer.instructions(&tools, mode)), demand].into_iter().flatten() {
             if !system.is_empty() {
                 system.push_str("\n\n");
             }
@@ -112,43 +164,83 @@ impl TextForm {
     }
 
     fn results(&self, results: &[ResultMessage]) -> String {
-        let written = results.iter().map(|result| {
-            let name = if result.alias.is_empty() { NAMELESS } else { &result.alias };
-            // The content itself: success and error are part of the form.
-            write_result(name, !result.is_error, &result.content)
-        });
-        written.collect::<Vec<_>>().join("\n")
+        let written: Vec<WrittenResult<'_>> = results
+            .iter()
+            .map(|result| WrittenResult {
+                name: if result.alias.is_empty() { NAMELESS } else { &result.alias },
+                id: result.wire_id.as_ref().map(WireId::as_str),
+                success: !result.is_error,
+                // CONFLICT-06: ArtifactFlow's form carries the content itself, all others what the renderer made.
+                content: match self.dialect {
+                    Dialect::ArtifactXml => &result.content,
+                    _ => &result.body,
+                },
+            })
+            .collect();
+        self.writer.results(&written)
+    }
+
+    /// Whether a reader finds calls beside visible text.
+    pub(crate) fn text_beside_calls(&self) -> bool {
+        self.writer.text_beside_calls()
+    }
+
+    /// Whether the content of a result stands in this form itself, unrendered.
+    pub(crate) fn wraps_results(&self) -> bool {
+        self.dialect == Dialect::ArtifactXml
     }
 
     /// `text` with `calls` behind it, as a model of this dialect would have written them.
     pub(crate) fn with_calls(&self, text: &str, calls: &[RequestedCall]) -> String {
+        let whole: Option<Vec<WrittenCall<'_>>> = calls.iter().map(written).collect();
+        if let Some(message) = whole.and_then(|calls| self.writer.message(text, &calls).ok()) {
+            return message;
+        }
+        // Some call is malformed, or the dialect has no form for it.
+        self.with_calls_behind(text, calls)
+    }
+
+    /// `text` as it is, and each call on its own behind it.
+    fn with_calls_behind(&self, text: &str, calls: &[RequestedCall]) -> String {
         let mut out = text.to_owned();
         for call in calls {
-            let written = match call {
-                RequestedCall::Call { name, arguments, .. } => {
-                    write_call(name, arguments, &self.options.tags)
-                }
-                RequestedCall::Malformed { raw, .. } => raw.clone(),
-            };
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(&written);
+            match call {
+                RequestedCall::Call { name, arguments, .. } => {
+                    out.push_str(&self.one_call(WrittenCall { name, arguments }));
+                }
+                RequestedCall::Malformed { raw, .. } => out.push_str(raw),
+            }
         }
         out
     }
 
+    /// A call alone; in a JSON fence where the dialect cannot carry it.
+    fn one_call(&self, call: WrittenCall<'_>) -> String {
+        let fenced = || Writer::new(Dialect::JsonFence, Tags::default()).calls(&[call]);
+        self.writer.calls(&[call]).or_else(|_| fenced()).unwrap_or_default()
+    }
+
     /// A reader of one answer.
     pub(crate) fn reader(&self, tools: &[ModelTool]) -> Reader<'_> {
-        let declared = tools
-            .iter()
-            .map(|tool| DeclaredTool { name: tool.alias.clone(), schema: tool.input_schema.clone() });
-        let tools = Arc::new(ToolSet::new(declared));
-        Reader { form: self, parser: self.parser(&tools), tools, written: String::new() }
+        Reader::new(self, tools)
     }
 
     fn parser(&self, tools: &Arc<ToolSet>) -> Parser {
         Parser::new(self.dialect, Arc::clone(tools), &self.options)
+    }
+}
+
+fn declared(tool: &ModelTool) -> DeclaredTool {
+    DeclaredTool { name: tool.alias.clone(), schema: tool.input_schema.clone() }
+}
+
+fn written(call: &RequestedCall) -> Option<WrittenCall<'_>> {
+    match call {
+        RequestedCall::Call { name, arguments, .. } => Some(WrittenCall { name, arguments }),
+        RequestedCall::Malformed { .. } => None,
     }
 }
 
@@ -164,88 +256,4 @@ fn tool_info(tool: &ModelTool) -> ToolInfo<'_> {
 fn is_tag(tag: &str) -> bool {
     tag.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
         && tag.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
-}
-
-/// Reads one answer while it is written.
-pub(crate) struct Reader<'a> {
-    form: &'a TextForm,
-    tools: Arc<ToolSet>,
-    parser: Parser,
-    written: String,
-}
-
-impl Reader<'_> {
-    /// Takes more text; what is neither call nor mark of one goes on to `sink`.
-    pub(crate) fn feed(&mut self, delta: &str, sink: &mut dyn TurnSink) {
-        self.written.push_str(delta);
-        self.parser.feed(delta, &mut |event| show(event, sink));
-    }
-
-    /// Forgets what was read: the request is tried again.
-    pub(crate) fn restart(&mut self) {
-        self.written.clear();
-        self.parser = self.form.parser(&self.tools);
-    }
-
-    /// The turn that `turn`, an answer in plain text, is. Calls that it has beside its text follow those in it.
-    pub(crate) fn finish(mut self, turn: ModelTurn, sink: &mut dyn TurnSink) -> ModelTurn {
-        // The finished turn counts, whatever was streamed.
-        if self.written != turn.text {
-            self.restart();
-            self.written.clone_from(&turn.text);
-            self.parser.feed(&turn.text, &mut |_| {});
-        }
-        let end = if turn.finish_reason == FinishReason::Length { End::Length } else { End::Stop };
-        let parsed = self.parser.finish_with(end, &mut |event| show(event, sink));
-        let mut calls = requested(&parsed, &turn.text);
-        let whole = self.form.with_calls(&turn.text, &turn.calls);
-        calls.extend(turn.calls);
-        let finish_reason = match turn.finish_reason {
-            FinishReason::Stop | FinishReason::Other if !calls.is_empty() => FinishReason::ToolCalls,
-            said => said,
-        };
-        let reasoning = match (turn.reasoning.is_empty(), parsed.reasoning.is_empty()) {
-            (_, true) => turn.reasoning,
-            (true, false) => parsed.reasoning,
-            (false, false) => format!("{}\n{}", turn.reasoning, parsed.reasoning),
-        };
-        let raw = (whole.trim() != parsed.text).then_some(whole);
-        ModelTurn { text: parsed.text, reasoning, calls, raw, finish_reason, ..turn }
-    }
-}
-
-fn show(event: Event<'_>, sink: &mut dyn TurnSink) {
-    match event {
-        Event::Text(text) => sink.text(text),
-        Event::Reasoning(text) => sink.reasoning(text),
-        Event::Call(_) | Event::Malformed(_) => {}
-    }
-}
-
-/// What was asked for, in the order of the text.
-fn requested(parsed: &Parsed, text: &str) -> Vec<RequestedCall> {
-    let attempts = parsed.order.iter().filter_map(|attempt| match *attempt {
-        Attempt::Call(index) => parsed.calls.get(index).map(|call| RequestedCall::Call {
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            wire_id: call.id.as_deref().map(WireId::new),
-            provider_metadata: None,
-            repairs: call.repairs.iter().map(|repair| repair.name().to_owned()).collect(),
-        }),
-        Attempt::Malformed(index) => parsed.malformed.get(index).map(|call| RequestedCall::Malformed {
-            name: call.name.clone(),
-            reason: sentences(&call.reason, &call.hint),
-            raw: text.get(call.span.start..call.span.end).unwrap_or_default().to_owned(),
-            wire_id: None,
-        }),
-    });
-    attempts.collect()
-}
-
-fn sentences(reason: &str, hint: &str) -> String {
-    match (reason.ends_with(['.', '!', '?']), hint.is_empty()) {
-        (_, true) => reason.to_owned(),
-        (true, false) => format!("{reason} {hint}"),
-        (false, false) => format!("{reason}. {hint}"),
-    }
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::call::is_plain_name;
 use super::escape::{escaped, neutralised};
 use super::values::push_json_string;
 use crate::Dialect;
@@ -42,9 +43,9 @@ enum Piece {
     Text(&'static str),
     /// The tool's name, with XML's entities and on one line.
     Name,
-    /// The id on the wire, else the name and place as Kimi counts them.
+    /// The id that the model wrote, else the name and place as Kimi counts them.
     KimiId,
-    /// The id on the wire, else the place.
+    /// The id that the model wrote, else one made of the place.
     Id,
     /// The place among the results, from 0.
     Index,
@@ -295,12 +296,12 @@ fn push_result(form: &ResultForm, result: &WrittenResult<'_>, index: usize, into
         match piece {
             T(text) => into.push_str(text),
             Name => into.push_str(&in_a_line(&escaped(result.name))),
-            KimiId => match result.id {
-                Some(id) => into.push_str(&in_a_line(id)),
+            KimiId => match result.id.filter(|id| is_kimi_id(id)) {
+                Some(id) => into.push_str(id),
                 None => into.push_str(&format!("functions.{}:{index}", in_a_line(&escaped(result.name)))),
             },
-            Id => match result.id {
-                Some(id) => push_json_string(&neutralised(id, form.marks), into),
+            Id => match result.id.filter(|id| is_short_id(id)) {
+                Some(id) => push_json_string(id, into),
                 None => push_json_string(&format!("call{index:05}"), into),
             },
             Index => into.push_str(&index.to_string()),
@@ -309,6 +310,18 @@ fn push_result(form: &ResultForm, result: &WrittenResult<'_>, index: usize, into
             ContentJson => push_json_string(&neutralised(result.content, form.marks), into),
         }
     }
+}
+
+/// `functions.N:0` or `N:0`, as the model itself wrote it; what another wire gave is no name there.
+fn is_kimi_id(id: &str) -> bool {
+    id.rsplit_once(':').is_some_and(|(name, place)| {
+        is_plain_name(name) && !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Nine letters and digits.
+fn is_short_id(id: &str) -> bool {
+    id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Names and ids of a model's making stand on one line.

@@ -7,7 +7,7 @@ use haft_core::ports::ModelRequest;
 use haft_core::{RequestedCall, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use crate::entry::ModelEntry;
+use crate::entry::{Grammar, ModelEntry};
 use crate::wire::layout::{Piece, pieces};
 use crate::wire::{Images, Names, WireIds, add_extra, aliases, metadata};
 
@@ -43,7 +43,7 @@ pub(super) fn body(
     if let Some(temperature) = request.temperature.or(entry.temperature) {
         body.insert("temperature".into(), json!(temperature));
     }
-    if let Some(grammar) = &entry.grammar {
+    if let Some(Grammar::Text(grammar)) = &entry.grammar {
         body.insert("grammar".into(), json!(grammar));
     }
     body.insert("stream".into(), json!(true));

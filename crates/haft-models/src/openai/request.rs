@@ -7,12 +7,13 @@ use haft_core::ports::ModelRequest;
 use haft_core::{ModelTool, RequestedCall, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use crate::entry::{ModelEntry, OPENAI_URL};
+use crate::entry::{Hold, ModelEntry, OPENAI_URL};
 use crate::wire::{Images, Names, WireIds, add_extra, aliases, metadata};
 
-/// The body for `request` to the model of `entry`.
+/// The body for `request` to the model of `entry`, whose answer is held to `hold`.
 pub(super) fn body(
     entry: &ModelEntry,
+    hold: Option<&Hold>,
     server: &str,
     request: &ModelRequest,
     names: &Names<'_>,
@@ -38,8 +39,13 @@ pub(super) fn body(
     if let Some(seed) = request.seed.or(entry.seed) {
         body.insert("seed".into(), json!(seed));
     }
-    if let Some(grammar) = &entry.grammar {
-        body.insert("grammar".into(), json!(grammar));
+    match hold {
+        Some(Hold::Gbnf(grammar)) => drop(body.insert("grammar".into(), json!(grammar))),
+        Some(Hold::JsonSchema(schema)) => {
+            let named = json!({"name": "answer", "strict": true, "schema": schema});
+            body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": named}));
+        }
+        None => {}
     }
     body.insert("stream".into(), json!(true));
     body.insert("stream_options".into(), json!({"include_usage": true}));

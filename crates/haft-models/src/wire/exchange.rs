@@ -29,7 +29,7 @@ const ERROR_CHARS: usize = 500;
 const AFTER_END: Duration = Duration::from_secs(5);
 
 /// Where requests go, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Exchange {
     /// The model's name, for messages.
     name: String,

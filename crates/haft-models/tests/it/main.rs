@@ -16,3 +16,4 @@ mod recording;
 mod scripted;
 mod support;
 mod text_dialect;
+mod text_forms;

@@ -6,7 +6,7 @@ use crate::support::{Heard, Reply, STREAM, Server, chunk, last, request, weather
 use haft_core::message::{Message, ResultMessage};
 use haft_core::ports::{FinishReason, ModelError, ModelRequest, ModelTurn, NeverCancelled, Usage};
 use haft_core::{CallId, Model, RequestedCall, ToolChoice, ToolId, WireId};
-use haft_models::{CallIds, ModelEntry, OpenAi};
+use haft_models::{CallIds, Grammar, ModelEntry, OpenAi};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -170,7 +170,7 @@ async fn the_request_as_sent() {
         |entry| {
             entry.temperature = Some(0.7);
             entry.seed = Some(42);
-            entry.grammar = Some("root ::= \"x\"".into());
+            entry.grammar = Some(Grammar::Text("root ::= \"x\"".into()));
         },
         &all,
     )
