@@ -80,7 +80,8 @@ stop_model() {
   [ -z "${model_port:-}" ] || bash scripts/start-llm.sh --stop "$model_port" >/dev/null 2>&1 || true
 }
 
-# write_model_home DIR: a home folder whose configuration knows the running model as `local`.
+# write_model_home DIR: a home folder whose configuration knows the running model as `local`, spoken to by chat
+# completions, and as `messages`, spoken to by Anthropic's Messages.
 write_model_home() {
   cat >"$1/haft.toml" <<EOF
 # Qwen2.5-Coder never writes <tool_call>, which is a single token it was not trained on: hence the other tag.
@@ -90,5 +91,12 @@ dialect = "artifact-xml"
 tag = "function_call"
 temperature = 0
 seed = 7
+
+[models.messages]
+url = "$model_url#$model_name"
+api = "anthropic"
+dialect = "artifact-xml"
+tag = "function_call"
+temperature = 0
 EOF
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# `make test-model`: one run of haft on a real local model. It asserts on the protocol, not on wording: the call was
-# parsed, the tool ran, its result went back, the run ended, the journal verifies.
+# `make test-model`: a run of haft on a real local model, by chat completions and by Anthropic's Messages. It asserts on
+# the protocol, not on wording: the call was parsed, the tool ran, its result went back, the run ended, the journal verifies.
 # Where the model cannot be installed it succeeds and says SKIPPED in its last line.
 #
-#   test-model.sh [DIR]     DIR: keep the run's events, its log and the answer of `audit verify` there
+#   test-model.sh [DIR]     DIR: keep the runs' events, their logs and the answer of `audit verify` there
 # Environment: HAFT_TEST_PROFILE (default scripts/model-profile.md), HAFT_TEST_TASK, HAFT_TEST_LIMIT_S (default 900), and those of
 # start-llm.sh.
 set -euo pipefail
@@ -27,26 +27,32 @@ out=${keep:-$home/out}
 mkdir -p "$out"
 profile=${HAFT_TEST_PROFILE:-scripts/model-profile.md}
 task=${HAFT_TEST_TASK:-What is 23*19? Use the calculator tool.}
-show() {
+
+# one_run NAME EVENTS LOG: the task on the model entry NAME.
+one_run() {
+  local status=0
+  say "running: haft run --profile $profile --model $1 --json \"$task\""
+  timeout "${HAFT_TEST_LIMIT_S:-900}" "$haft" --home "$home" run --profile "$profile" --model "$1" --json "$task" \
+    </dev/null >"$2" 2>"$3" || status=$?
+  if [ "$status" -ne 0 ]; then
+    say "haft run ended with exit code $status"
+  else
+    python3 scripts/check_run.py "$2" && return
+  fi
   say "its events:"
-  tail -n 40 "$out/events.jsonl" >&2
+  tail -n 40 "$2" >&2
   say "its log:"
-  tail -n 40 "$out/log.txt" >&2
+  tail -n 40 "$3" >&2
+  exit 1
 }
 
-say "running: haft run --profile $profile --model local --json \"$task\""
-timeout "${HAFT_TEST_LIMIT_S:-900}" "$haft" --home "$home" run --profile "$profile" --model local --json "$task" \
-  </dev/null >"$out/events.jsonl" 2>"$out/log.txt" || status=$?
-if [ "$status" -ne 0 ]; then
-  say "haft run ended with exit code $status"
-  show
-  exit 1
-fi
-python3 scripts/check_run.py "$out/events.jsonl" || { show; exit 1; }
+one_run local "$out/events.jsonl" "$out/log.txt"
+# The same server by Anthropic's Messages; it has read the prompt already.
+one_run messages "$out/events-messages.jsonl" "$out/log-messages.txt"
 "$haft" --home "$home" audit verify >"$out/verify.txt" 2>&1 || {
   say "haft audit verify found something:"
   cat "$out/verify.txt" >&2
   exit 1
 }
 say "haft audit verify: $(tail -n 1 "$out/verify.txt")"
-echo "real-model: 1 passed, 0 failed"
+echo "real-model: 2 passed, 0 failed"
