@@ -70,6 +70,9 @@ pub(crate) enum Command {
     /// Show and check the configuration
     #[command(after_help = "Example: haft config show --origin")]
     Config(ConfigArgs),
+    /// List what was allowed in a session, and take it back
+    #[command(after_help = "Example: haft grants list --session last")]
+    Grants(GrantsArgs),
     /// Explain, check and test the rules that decide calls
     #[command(
         after_help = "Example: haft policy explain file_write --args '{\"path\": \"a\", \"content\": \"b\"}'"
@@ -309,6 +312,26 @@ pub(crate) enum ConfigCommand {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct GrantsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<GrantsCommand>,
+}
+
+/// What to do with grants.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsCommand {
+    /// List the grants of a session, the newest one where none is named (the default)
+    #[command(after_help = "Example: haft grants list --session last --json")]
+    List,
+    /// Take a grant back, whichever process it lives in
+    #[command(after_help = "Example: haft grants revoke g_01hx5k3v9q2m4c7t")]
+    Revoke {
+        /// Its id
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PolicyArgs {
     #[command(subcommand)]
     pub(crate) command: Option<PolicyCommand>,
@@ -450,9 +473,7 @@ mod tests {
 
     #[test]
     fn commands_of_later_issues_are_absent() {
-        for line in
-            ["serve", "grants", "mcp", "undo", "replay", "gc", "call x --nope", "--store postgres://h tools"]
-        {
+        for line in ["serve", "mcp", "undo", "replay", "gc", "call x --nope", "--store postgres://h tools"] {
             assert_eq!(read(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

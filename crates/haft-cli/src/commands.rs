@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod grants;
 pub(crate) mod parse;
 pub(crate) mod policy;
 pub(crate) mod profile;

@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use haft::system::{SystemClock, SystemIds};
 use haft_core::consent::ConsentEnvironment;
-use haft_core::ports::{Clock, ProjectRows, SessionRow};
+use haft_core::ports::{Clock, Ids, ProjectRows, SessionRow};
 use haft_core::{
-    CompiledTools, Grant, Lifetime, Profile, ProjectId, RunId, Scope, Services, SessionId, Timestamp,
+    CompiledTools, Grant, GrantId, Lifetime, Profile, ProjectId, RunId, Scope, Services, SessionId, Timestamp,
 };
-use haft_engine::{Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice};
+use haft_engine::{
+    Audience, Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice, SurfaceId,
+};
 use haft_store::SqliteStore;
 use tokio::sync::Notify;
 
@@ -36,6 +38,10 @@ pub(crate) struct Workplace {
     pub(crate) engine: Engine,
     /// The clock.
     pub(crate) clock: Arc<SystemClock>,
+    /// Fresh ids.
+    pub(crate) ids: Arc<SystemIds>,
+    /// The terminal, if a person is there.
+    surface: Option<SurfaceId>,
     /// Told of a Ctrl-C that a question swallowed.
     pub(crate) interrupted: Arc<Notify>,
 }
@@ -99,16 +105,15 @@ impl Workplace {
         let engine = Engine::new(EngineParts {
             store: store.clone(),
             clock: clock.clone(),
-            ids,
+            ids: ids.clone(),
             registry: Arc::new(setup.registry.clone()),
             services,
             owner: format!("process {} ({command})", std::process::id()),
         });
         let interrupted = Arc::new(Notify::new());
-        if surroundings::has_terminal() && !setup.globals.json {
-            TerminalSurface::attach(engine.consent(), setup.output, interrupted.clone());
-        }
-        Ok(Self { setup, store, engine, clock, interrupted })
+        let surface = (surroundings::has_terminal() && !setup.globals.json)
+            .then(|| TerminalSurface::attach(engine.consent(), setup.output, interrupted.clone()));
+        Ok(Self { setup, store, engine, clock, ids, surface, interrupted })
     }
 
     /// The session that `--session` means.
@@ -165,8 +170,15 @@ impl Workplace {
         let environment = chosen.environment.clone();
         let session =
             self.engine.open(chosen.session.clone(), &chosen.profile_name, project, environment).await?;
+        if let Some(surface) = self.surface {
+            // The terminal shows the questions of the session at hand and of no other (APR-20).
+            self.engine.consent().bind(surface, Audience::Session(session.id().clone()));
+        }
         for grant in &chosen.grants {
-            session.grant(grant.clone());
+            let (id, given) = (GrantId::new(format!("g_{}", self.ids.fresh())), self.clock.now());
+            let lifetime = Lifetime::Session(session.id().clone());
+            let by = surroundings::login_name();
+            session.grant(Grant { id, given, lifetime, by, ..grant.clone() });
         }
         for recovered in session.recovered() {
             self.setup.output.warn(&recovered_text(recovered));
@@ -267,9 +279,10 @@ impl Workplace {
                 Scope::File(path) => Scope::File(real(path, project_folder)?),
                 other @ (Scope::Tool | Scope::Host(_) | Scope::Command(_)) => other.clone(),
             };
-            // The flag holds for the whole process, whatever the session's id will be.
+            // Whatever the session's id will be: `start` makes it a yes of that session.
             let lifetime = Lifetime::Until(Timestamp(u64::MAX));
-            Ok(Grant { tool: tool.id().clone(), scope, lifetime, granted_by: "--allow".to_owned() })
+            let (id, tool) = (GrantId::new("g_allow"), tool.id().clone());
+            Ok(Grant::new(id, tool, scope, lifetime, "--allow", Timestamp(0)))
         };
         self.setup.globals.allow.iter().map(grant).collect()
     }
@@ -298,12 +311,17 @@ fn named_session(text: &str) -> SessionChoice {
 
 fn recovered_text(recovered: &haft_engine::Recovered) -> String {
     let run = &recovered.run;
-    if recovered.unknown.is_empty() {
+    let mut text = if recovered.unknown.is_empty() {
         format!("the run {run} had been cut off; it is closed now, and nothing of it runs again")
     } else {
         let names = recovered.unknown.join(", ");
         format!(
             "the run {run} had been cut off while it ran {names}: look whether that happened; nothing of it runs again"
         )
+    };
+    if !recovered.unanswered.is_empty() {
+        let names = recovered.unanswered.join(", ");
+        text.push_str(&format!("; the question about {names} was never answered and counts as a no"));
     }
+    text
 }

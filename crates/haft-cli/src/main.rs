@@ -83,6 +83,7 @@ fn run(cli: Cli, globals: Globals, output: Output) -> Result<Exit, Failure> {
         Command::Artifacts(arguments) => block_on(c::artifacts::run(setup(globals)?, arguments.command)),
         Command::Project(arguments) => block_on(c::project::run(setup(globals)?, arguments.command)),
         Command::Audit(arguments) => block_on(c::audit::run(setup(globals)?, arguments.command)),
+        Command::Grants(arguments) => block_on(c::grants::run(setup(globals)?, arguments.command)),
         Command::Policy(arguments) => block_on(c::policy::run(setup(globals)?, arguments.command)),
         Command::Doctor => block_on(c::doctor::run(globals, output)),
     }

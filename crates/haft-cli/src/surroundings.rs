@@ -28,6 +28,11 @@ pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
     })
 }
 
+/// Who sits at this machine, as it says.
+pub(crate) fn login_name() -> Option<String> {
+    variable("USER").or_else(|| variable("USERNAME"))
+}
+
 /// `path` as an absolute path, by the working folder.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)

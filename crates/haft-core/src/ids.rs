@@ -63,6 +63,10 @@ text_id!(
     ConsentId
 );
 text_id!(
+    /// One standing yes (`g_…`).
+    GrantId
+);
+text_id!(
     /// One project folder, by the name that the user gave it.
     ProjectId
 );

@@ -10,7 +10,8 @@ mod payload;
 pub use batch::{Batch, Committed, NewFile, NewRecord};
 pub use chain::{ChainFault, FORMAT_VERSION, Head, SealedRecord, check_chain};
 pub use payload::{
-    ArtifactRef, ConsentClosed, ContextAssembled, FileRef, ModelRequestCreated, ModelRequestFailed,
-    ModelTurnCompleted, Payload, PayloadError, PayloadRedacted, RequestedCallRecord, RunEnded, RunStarted,
-    RunStatus, SessionDeleted, ToolCallCompleted, ToolCallFailed, ToolCallRequested, ToolCallStarted,
+    ArtifactRef, ConsentClosed, ContextAssembled, FileRef, GrantGiven, GrantRevoked, ModelRequestCreated,
+    ModelRequestFailed, ModelTurnCompleted, Payload, PayloadError, PayloadRedacted, RequestedCallRecord,
+    RunEnded, RunStarted, RunStatus, SessionDeleted, ToolCallCompleted, ToolCallFailed, ToolCallRequested,
+    ToolCallStarted,
 };

@@ -13,7 +13,7 @@ use std::pin::Pin;
 pub use model::{FinishReason, Model, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink, Usage};
 use serde::{Deserialize, Serialize};
 pub use store::{
-    ArtifactRows, AuditFile, BlobRows, JournalRows, Lease, NewSession, ProjectRow, ProjectRows,
+    ArtifactRows, AuditFile, BlobRows, GrantRows, JournalRows, Lease, NewSession, ProjectRow, ProjectRows,
     RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError,
 };
 pub use tool::{Tool, ToolContext, Touches};
@@ -30,6 +30,15 @@ impl Timestamp {
     /// Milliseconds from `earlier` to `self`; 0 if the clock went back.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
+    }
+
+    /// Reads a time as it is shown, such as `2026-12-31T18:00:00Z`; a date alone is its beginning in UTC.
+    pub fn parse(text: &str) -> Option<Self> {
+        let whole =
+            if text.len() == "2026-12-31".len() { format!("{text}T00:00:00Z") } else { text.to_owned() };
+        let time = humantime::parse_rfc3339_weak(&whole).ok()?;
+        let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_millis()).ok().map(Self)
     }
 
     /// The time `milliseconds` later.
@@ -89,5 +98,8 @@ mod tests {
     fn times_are_shown_in_utc() {
         assert_eq!(Timestamp(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp(u64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+        assert_eq!(Timestamp::parse("1970-01-02"), Some(Timestamp(86_400_000)));
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:01.500Z"), Some(Timestamp(1_500)));
+        assert_eq!(Timestamp::parse("tomorrow"), None);
     }
 }

@@ -73,6 +73,29 @@ impl Default for ConsentTimes {
     }
 }
 
+/// Whether the tools of MCP servers ask where their permission is Ask (APR-22, CONFLICT-12, `approval.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalMode {
+    /// They run as if it were Allow, and surfaces say so.
+    Off,
+    /// They ask, as all tools do.
+    #[default]
+    Ask,
+}
+
+impl ApprovalMode {
+    /// What a surface must say where tools of MCP servers are offered (APR-22).
+    pub fn notice(self) -> Option<&'static str> {
+        match self {
+            Self::Off => Some(
+                "tools of MCP servers run without asking, whether their permission is Ask or Allow (`approval.mode: off`)",
+            ),
+            Self::Ask => None,
+        }
+    }
+}
+
 /// When an earlier result stands in for a call (CCH-01 to CCH-04, CONFLICT-16). Nothing is reused by default.
 ///
 /// Only a call that policy allows or a live grant covers is looked at, never one that must be asked every time or that steers
@@ -151,6 +174,9 @@ pub struct Profile {
     pub spill: SpillPolicy,
     /// Times of consent.
     pub consent: ConsentTimes,
+    /// Whether tools of MCP servers ask.
+    #[serde(default)]
+    pub approval: ApprovalMode,
     /// Calls of unknown aliases.
     pub unknown_alias: BreachPolicy,
     /// Native arguments that are not JSON.
@@ -204,6 +230,7 @@ impl Profile {
             renderer: Renderer::Markdown,
             spill: SpillPolicy::default(),
             consent: ConsentTimes::default(),
+            approval: ApprovalMode::default(),
             unknown_alias: BreachPolicy::ToolError,
             malformed_arguments: BreachPolicy::ToolError,
             read_artifact_chars: 50_000,

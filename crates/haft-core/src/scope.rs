@@ -39,7 +39,45 @@ pub enum Scope {
 )]
 pub struct ScopeError(String);
 
+/// Programs that reach the network or run what they are given: a yes for the bare name would be one for everything.
+const FREEING: [&str; 34] = [
+    "ash", "awk", "bash", "busybox", "bun", "cmd", "csh", "curl", "dash", "deno", "docker", "env", "eval",
+    "exec", "fish", "ftp", "ksh", "lua", "nc", "ncat", "node", "perl", "php", "pwsh", "python", "ruby",
+    "scp", "sh", "socat", "ssh", "sudo", "wget", "xargs", "zsh",
+];
+
 impl Scope {
+    /// True if a yes for it would free whatever a network or interpreter program is told to do: a shape that is the bare name of one.
+    /// Such a scope is never offered.
+    ///
+    /// ```
+    /// use haft_core::Scope;
+    /// assert!(Scope::Command("curl".into()).frees_a_program());
+    /// assert!(Scope::Command("/usr/bin/python3.12".into()).frees_a_program());
+    /// assert!(!Scope::Command("git status".into()).frees_a_program());
+    /// assert!(!Scope::Command("ls".into()).frees_a_program());
+    /// ```
+    pub fn frees_a_program(&self) -> bool {
+        let Self::Command(shape) = self else { return false };
+        let mut words = shape.split_whitespace();
+        let (Some(program), None) = (words.next(), words.next()) else { return false };
+        let name = program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase();
+        // `python3.12` is python.
+        let name = name.trim_end_matches(|one: char| one.is_ascii_digit() || one == '.');
+        FREEING.contains(&name)
+    }
+
+    /// True if both mean exactly the same, however their paths are written.
+    ///
+    /// ```
+    /// use haft_core::Scope;
+    /// assert!(Scope::File("/a//b".into()).is_same(&Scope::File("/a/b".into())));
+    /// assert!(!Scope::Path("/a/b".into()).is_same(&Scope::File("/a/b".into())));
+    /// ```
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.covers(other) && other.covers(self)
+    }
+
     /// True if a grant of `self` covers a call that would need `wanted`.
     pub fn covers(&self, wanted: &Self) -> bool {
         match (self, wanted) {

@@ -3,16 +3,17 @@
 
 mod support;
 
-use haft_core::consent::{Answer, Closing, ConsentEnvironment};
+use haft_core::consent::{Answer, Circumstances, Closing, ConsentEnvironment, Opening, Question};
 use haft_core::facts::{Injection, InjectionSource, Permission};
-use haft_core::path::{AskingCall, InjectedValues, Resolution, Standing};
+use haft_core::path::{AskingCall, AuthorizedCall, InjectedValues, Refused, Resolution, Standing};
 use haft_core::policy::Outcome;
+use haft_core::profile::ApprovalMode;
 use haft_core::snapshot::{CompileError, compile};
 use haft_core::turn::model_tools;
 use haft_core::{
-    Attempt, Batch, ConsentId, Effect, ErrorCode, Gate, Grant, InvocationId, Lifetime, Profile,
-    RequestedCall, RunId, Scope, SessionId, Timestamp, ToolChoice, ToolDeclaration, ToolId, ToolRegistry,
-    ToolTurnContract, gate::Admission,
+    Attempt, Batch, ConsentId, Digest, Effect, ErrorCode, Gate, Grant, GrantId, InvocationId, Lifetime,
+    Profile, RequestedCall, RunId, Scope, SessionId, Timestamp, ToolChoice, ToolDeclaration, ToolId,
+    ToolRegistry, ToolTurnContract, gate::Admission,
 };
 use serde_json::{Value, json};
 use support::{admit, asking, compiled, decode, prepare, profile, registry, requested, tool};
@@ -21,7 +22,43 @@ fn resolve(profile: &Profile, name: &str, grants: &[Grant], yes: bool) -> Resolu
     let decided =
         prepare(profile, name, json!({"text": "x"})).unwrap().decide(&ConsentEnvironment::default());
     let (run, session) = (RunId::new("r"), SessionId::new("s"));
-    decided.resolve(Standing { grants, yes, run: &run, session: &session, now: Timestamp(5) })
+    let approval = ApprovalMode::Ask;
+    decided.resolve(Standing { grants, yes, approval, run: &run, session: &session, now: Timestamp(5) })
+}
+
+/// The question about a call, as a host puts it.
+fn question_of(asking: &AskingCall) -> Question {
+    asking.question(Opening {
+        id: ConsentId::new("q"),
+        session: SessionId::new("s"),
+        run: RunId::new("r"),
+        invocation: InvocationId::new("i_child"),
+        folder: Some("/p".into()),
+        deadline: None,
+    })
+}
+
+/// A yes to what `question` showed.
+fn said(question: &Question, answer: Answer) -> Closing {
+    Closing::Answered {
+        answer,
+        surface: "terminal".into(),
+        by: Some("anna".into()),
+        shown: Some(question.digest),
+    }
+}
+
+/// Nothing has changed since `question` was put.
+fn unchanged(question: &Question) -> Circumstances {
+    Circumstances { folder: question.folder.clone(), policy: question.policy.unwrap() }
+}
+
+fn close(
+    asking: AskingCall,
+    question: &Question,
+    closing: &Closing,
+) -> Result<(AuthorizedCall, Grant), Box<Refused>> {
+    asking.close(question, closing, &unchanged(question), (GrantId::new("g"), Timestamp(9)))
 }
 
 fn asking_call(profile: &Profile, name: &str) -> AskingCall {
@@ -245,11 +282,9 @@ fn the_profiles_permission_replaces_the_tools_default() {
 // APR-02
 #[test]
 fn a_grant_or_yes_stands_in_for_an_answer_but_never_for_one_asked_every_time() {
-    let grant = |scope: Scope, tool: &str| Grant {
-        tool: ToolId::builtin(tool),
-        scope,
-        lifetime: Lifetime::Session(SessionId::new("s")),
-        granted_by: "--allow".into(),
+    let grant = |scope: Scope, tool: &str| {
+        let lifetime = Lifetime::Session(SessionId::new("s"));
+        Grant::new(GrantId::new("g"), ToolId::builtin(tool), scope, lifetime, "--allow", Timestamp(1))
     };
     let by = |resolution: Resolution| match resolution {
         Resolution::Authorized(call) => call.granted_by().map(str::to_owned),
@@ -278,12 +313,10 @@ fn a_grant_or_yes_stands_in_for_an_answer_but_never_for_one_asked_every_time() {
 // APR-06
 #[test]
 fn a_no_silence_and_a_missing_surface_are_results() {
+    let no = Answer::Deny { reason: Some("use the copy".into()) };
     let closings = [
         (
-            Closing::Answered {
-                answer: Answer::Deny { reason: Some("use the copy".into()) },
-                surface: "terminal".into(),
-            },
+            Closing::Answered { answer: no, surface: "terminal".into(), by: None, shown: None },
             "The person refused `t_asks` and says: use the copy",
         ),
         (
@@ -294,48 +327,113 @@ fn a_no_silence_and_a_missing_surface_are_results() {
     ];
     for (closing, text) in closings {
         let asking = asking_call(&profile(), "t_asks");
-        let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
-        let refused = asking.close(&question, &closing).unwrap_err();
+        let question = question_of(&asking);
+        let refused = close(asking, &question, &closing).unwrap_err();
         assert_eq!((refused.code.clone(), refused.message.as_str()), (ErrorCode::TOOL_DENIED, text));
         assert!(refused.to_result().is_error);
     }
     let asking = asking_call(&profile(), "t_asks");
-    let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
-    assert_eq!(asking.close(&question, &Closing::Cancelled).unwrap_err().code, ErrorCode::CALL_CANCELLED);
+    let question = question_of(&asking);
+    assert_eq!(close(asking, &question, &Closing::Cancelled).unwrap_err().code, ErrorCode::CALL_CANCELLED);
 }
 
+// APR-25
+#[test]
+fn a_question_says_all_that_a_person_must_know() {
+    let asking = asking_call(&profile(), "t_asks");
+    let question = question_of(&asking);
+    assert_eq!(
+        (question.title.as_str(), question.source.as_str(), question.effect.as_str()),
+        ("Asks", "builtin", "only looks")
+    );
+    assert_eq!(question.run, RunId::new("r"), "the root run, whichever agent asks");
+    assert_eq!(question.invocation, Some(InvocationId::new("i_child")));
+    assert_eq!(
+        (question.arguments.clone(), question.digest),
+        (json!({"text": "x", "count": 10}), asking.arguments().digest())
+    );
+    assert_eq!(
+        (question.folder.as_deref(), question.policy),
+        (Some("/p"), Some(compiled(&profile()).policy_version()))
+    );
+    assert_eq!(question.rule, "permission of `t_asks`: ask");
+    assert_eq!(question.scopes.len(), question.examples.len());
+    assert!(!question.scopes.is_empty());
+    // Stored and read again it is the same; an older journal's question can still be read.
+    let mut stored = serde_json::to_value(&question).unwrap();
+    assert_eq!(serde_json::from_value::<Question>(stored.clone()).unwrap(), question);
+    for added in ["invocation", "source", "effect", "folder", "policy", "examples", "reason"] {
+        stored.as_object_mut().unwrap().remove(added);
+    }
+    let old: Question = serde_json::from_value(stored).unwrap();
+    assert_eq!((old.policy, old.examples.len(), old.source.as_str()), (None, 0, ""));
+}
+
+// Pains 3, 22: one set of bytes is decided, shown and run.
 #[test]
 fn an_answer_is_bound_to_the_bytes_it_was_given_for() {
-    let question = asking_call(&profile(), "t_asks").question(
-        ConsentId::new("q"),
-        SessionId::new("s"),
-        RunId::new("r"),
-        None,
-    );
+    let question = question_of(&asking_call(&profile(), "t_asks"));
     let decided = prepare(&profile(), "t_asks", json!({"text": "other"}))
         .unwrap()
         .decide(&ConsentEnvironment::default());
     let (run, session) = (RunId::new("r"), SessionId::new("s"));
-    let standing = Standing { grants: &[], yes: false, run: &run, session: &session, now: Timestamp(0) };
+    let approval = ApprovalMode::Ask;
+    let standing =
+        Standing { grants: &[], yes: false, approval, run: &run, session: &session, now: Timestamp(0) };
     let Resolution::Asking(other) = decided.resolve(standing) else { panic!() };
-    let yes = Closing::Answered { answer: Answer::Once, surface: "terminal".into() };
     assert_eq!(
-        other.close(&question, &yes).unwrap_err().message,
-        "`t_asks` was refused: the answer belongs to another call."
+        close(other, &question, &said(&question, Answer::Once)).unwrap_err().message,
+        "`t_asks` was refused: the answer belongs to another call. Nothing was run; call it again, and the person is asked again."
     );
+    let refusal = |change: &dyn Fn(&mut Option<Digest>, &mut Circumstances)| {
+        let asking = asking_call(&profile(), "t_asks");
+        let question = question_of(&asking);
+        let (mut shown, mut now) = (Some(question.digest), unchanged(&question));
+        change(&mut shown, &mut now);
+        let yes = Closing::Answered { answer: Answer::Once, surface: "web".into(), by: None, shown };
+        match asking.close(&question, &yes, &now, (GrantId::new("g"), Timestamp(1))) {
+            Ok(_) => None,
+            Err(refused) => {
+                assert_eq!(refused.code, ErrorCode::TOOL_DENIED);
+                assert!(refused.message.ends_with("call it again, and the person is asked again."));
+                refused.message.split(". Nothing").next().map(str::to_owned)
+            }
+        }
+    };
+    assert_eq!(refusal(&|_, _| {}), None);
+    let other_bytes = Some("`t_asks` was refused: the answer was given for other arguments".to_owned());
+    assert_eq!(refusal(&|shown, _| *shown = Some(Digest::of(b"other"))), other_bytes);
+    assert_eq!(refusal(&|shown, _| *shown = None), other_bytes);
+    let moved = Some("`t_asks` was refused: the working folder changed while the question stood".to_owned());
+    assert_eq!(refusal(&|_, now| now.folder = Some("/q".into())), moved);
+    assert_eq!(refusal(&|_, now| now.folder = None), moved);
+    let rules = Some("`t_asks` was refused: the rules changed while the question stood".to_owned());
+    assert_eq!(refusal(&|_, now| now.policy = Digest::of(b"other")), rules);
 }
 
 #[test]
 fn only_what_was_offered_can_be_granted_and_every_time_is_never_remembered() {
-    let answered = |name: &str, scope: Scope| {
+    let answered = |name: &str, answer: &dyn Fn() -> Answer| {
         let asking = asking_call(&profile(), name);
-        let question = asking.question(ConsentId::new("q"), SessionId::new("s"), RunId::new("r"), None);
-        let yes = Closing::Answered { answer: Answer::Session { scope }, surface: "terminal".into() };
-        asking.close(&question, &yes).unwrap().1
+        let question = question_of(&asking);
+        close(asking, &question, &said(&question, answer())).map(|(call, grant)| {
+            assert_eq!(call.grant(), Some(&grant.id));
+            assert_eq!((grant.by.as_deref(), grant.given), (Some("anna"), Timestamp(9)));
+            (grant.scope, grant.lifetime)
+        })
     };
-    assert_eq!(answered("t_asks", Scope::Tool).map(|grant| grant.scope), Some(Scope::Tool));
-    assert_eq!(answered("t_asks", Scope::Path("/".into())), None);
-    assert_eq!(answered("t_every", Scope::File("/a/b".into())), None);
+    let session = |scope: Scope| move || Answer::Session { scope: scope.clone() };
+    let tool = answered("t_asks", &session(Scope::Tool)).unwrap();
+    assert_eq!(tool, (Scope::Tool, Lifetime::Session(SessionId::new("s"))));
+    let run = answered("t_asks", &|| Answer::Run { scope: Scope::Tool }).unwrap();
+    assert_eq!(run.1, Lifetime::Run(RunId::new("r")));
+    let until = answered("t_asks", &|| Answer::Until { scope: Scope::Tool, time: Timestamp(99) }).unwrap();
+    assert_eq!(until.1, Lifetime::Until(Timestamp(99)));
+    assert_eq!(answered("t_asks", &|| Answer::Once).unwrap().1, Lifetime::Once);
+    let refused = answered("t_asks", &session(Scope::Path("/".into()))).unwrap_err();
+    assert!(refused.message.contains("the answer grants what was not offered"), "{}", refused.message);
+    assert!(answered("t_every", &session(Scope::File("/a/b".into()))).is_err());
+    assert_eq!(answered("t_every", &|| Answer::Once).unwrap().1, Lifetime::Once);
 }
 
 #[test]

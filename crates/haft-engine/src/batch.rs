@@ -3,13 +3,17 @@
 //!
 //! Calls that the tool defers run after the others (EXE-02). Before each call the stop is checked (EXE-03).
 
-use haft_core::consent::Closing;
+use std::sync::Arc;
+
+use haft_core::consent::{Answer, Circumstances, Closing, Opening};
 use haft_core::gate::Admission;
-use haft_core::journal::{ConsentClosed, Payload, ToolCallRequested};
+use haft_core::journal::{ConsentClosed, GrantGiven, Payload, ToolCallRequested};
 use haft_core::path::{AskingCall, PreparedArguments, Refused, Resolution, Standing};
-use haft_core::policy::Decision;
+use haft_core::policy::{Decision, Outcome};
 use haft_core::profile::ExecutionMode;
-use haft_core::{Attempt, AuthorizedCall, ConsentId, ErrorCode, Placement, Question, ToolTurnContract};
+use haft_core::{
+    Attempt, AuthorizedCall, ConsentId, ErrorCode, GrantId, Lifetime, Placement, Question, ToolTurnContract,
+};
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
@@ -46,7 +50,7 @@ impl Driver {
     }
 
     async fn run_attempt(&mut self, admission: Admission) -> Result<CallOutcome, EngineError> {
-        match self.decide(admission)? {
+        match self.decide(admission).await? {
             Decided::Ended(outcome) => Ok(*outcome),
             Decided::Authorized(authorized) => match self.repeat(authorized).await? {
                 Fate::Runs(authorized) => self.execute(authorized).await,
@@ -56,7 +60,7 @@ impl Driver {
                 let question = self.open_question(&asking)?;
                 self.writer.commit().await?;
                 let closing = self.bench.ask(&question).await;
-                match self.close_question(asking, &question, closing)? {
+                match self.close_question(asking, &question, closing).await? {
                     Ok(authorized) => self.execute(authorized).await,
                     Err(outcome) => Ok(*outcome),
                 }
@@ -65,7 +69,7 @@ impl Driver {
     }
 
     /// Walks the path up to the decision. What ends there is noted with its end, all else as requested but for a question.
-    pub(crate) fn decide(&mut self, admission: Admission) -> Result<Decided, EngineError> {
+    pub(crate) async fn decide(&mut self, admission: Admission) -> Result<Decided, EngineError> {
         let admitted = match admission {
             Admission::Refused(refused) => return self.refuse(*refused),
             Admission::Admitted(admitted) => admitted,
@@ -79,10 +83,20 @@ impl Driver {
             Err(refused) => return self.refuse(*refused),
         };
         let decided = prepared.decide(&self.session.environment);
-        let grants = self.session.grants();
+        let mut grants = self.session.live_grants();
+        if decided.decision().outcome == Outcome::Ask && !grants.is_empty() {
+            // A grant that another process took back stands in for nothing any more.
+            if let Err(error) = self.session.look_for_revoked().await {
+                let why = format!("it cannot be seen whether the yes still holds: {error}");
+                return self.refuse(*decided.refuse_unguarded(&why));
+            }
+            self.tell_of_grants()?;
+            grants = self.session.live_grants();
+        }
         let standing = Standing {
             grants: &grants,
             yes: self.options.yes,
+            approval: self.options.profile.approval,
             run: &self.writer.run,
             session: &self.session.lease.session,
             now: self.session.clock().now(),
@@ -90,6 +104,9 @@ impl Driver {
         match decided.resolve(standing) {
             Resolution::Refused(refused) => self.refuse(*refused),
             Resolution::Authorized(authorized) => {
+                if let Some(grant) = authorized.grant() {
+                    self.session.used(grant);
+                }
                 self.note_requested_call(&authorized)?;
                 Ok(Decided::Authorized(authorized))
             }
@@ -98,39 +115,56 @@ impl Driver {
     }
 
     /// Notes the call as requested and its question as opened; it may be put once that is durable.
-    pub(crate) fn open_question(&mut self, asking: &AskingCall) -> Result<Question, EngineError> {
+    pub(crate) fn open_question(&mut self, asking: &AskingCall) -> Result<Arc<Question>, EngineError> {
         let consent = ConsentId::new(self.session.engine.fresh("q_"));
         let timeout = self.options.profile.consent.timeout_s;
         let now = self.session.clock().now();
         let deadline = (timeout > 0).then(|| now.plus(timeout.saturating_mul(1_000)));
-        let session = self.session.lease.session.clone();
-        let question = asking.question(consent, session, self.writer.run.clone(), deadline);
+        let question = asking.question(Opening {
+            id: consent,
+            session: self.session.lease.session.clone(),
+            run: self.writer.run.clone(),
+            invocation: self.invocation.clone(),
+            folder: self.session.environment.project_folder.clone(),
+            deadline,
+        });
         let requested = RequestedFacts {
             call: asking.call(),
             arguments: asking.arguments(),
             decision: asking.decision(),
             granted_by: None,
+            grant: None,
         };
         note_requested(&mut self.writer, &requested)?;
         self.writer.note(&Payload::ConsentOpened(question.clone()), Map::new())?;
-        Ok(question)
+        Ok(Arc::new(question))
     }
 
-    /// Notes how the question ended; the call goes on, or ends with it.
-    pub(crate) fn close_question(
+    /// Notes how the question ended; the call goes on, or ends with it. A yes is held against what holds now.
+    pub(crate) async fn close_question(
         &mut self,
         asking: AskingCall,
         question: &Question,
         closing: Closing,
     ) -> Result<Result<AuthorizedCall, Box<CallOutcome>>, EngineError> {
         let call_id = asking.call().call_id.clone();
-        let ended = asking.close(question, &closing);
+        let id = GrantId::new(self.session.engine.fresh("g_"));
+        let now = self.session.clock().now();
+        let ended = match self.circumstances(&closing).await {
+            Ok(circumstances) => asking.close(question, &closing, &circumstances, (id, now)),
+            Err(why) => Err(asking.refuse_unguarded(&why)),
+        };
         let closed = ConsentClosed { consent: question.id.clone(), call_id, closing };
         self.writer.note(&Payload::ConsentClosed(closed), Map::new())?;
         match ended {
             Ok((authorized, grant)) => {
-                if let Some(grant) = grant {
-                    self.session.grant(grant);
+                let epoch = self.session.lease.epoch;
+                let given = GrantGiven { epoch, grant: grant.clone() };
+                self.writer.note(&Payload::GrantGiven(given), Map::new())?;
+                match grant.lifetime {
+                    // It is used up by this very call.
+                    Lifetime::Once => {}
+                    Lifetime::Run(_) | Lifetime::Session(_) | Lifetime::Until(_) => self.session.hold(grant),
                 }
                 Ok(Ok(authorized))
             }
@@ -138,10 +172,45 @@ impl Driver {
         }
     }
 
+    /// What holds around the run's calls at this moment. It is looked up where a yes came; nothing else is bound to it.
+    async fn circumstances(&self, closing: &Closing) -> Result<Circumstances, String> {
+        let is_yes = match closing {
+            Closing::Answered { answer, .. } => !matches!(answer, Answer::Deny { .. }),
+            Closing::Expired | Closing::Cancelled | Closing::NoSurface => false,
+        };
+        if !is_yes {
+            return Ok(Circumstances { folder: None, policy: self.tools.policy_version() });
+        }
+        let environment = &self.session.environment;
+        let folder = match (&environment.project, &environment.project_folder) {
+            (Some(project), Some(_)) => {
+                let row = self.session.store().project(project).await;
+                let row = row.map_err(|error| format!("the working folder cannot be looked up: {error}"))?;
+                row.map(|row| row.path)
+            }
+            (_, folder) => folder.clone(),
+        };
+        let policy = match &self.options.policy_now {
+            Some(current) => current.version().map_err(|why| format!("the rules cannot be read: {why}"))?,
+            None => self.tools.policy_version(),
+        };
+        Ok(Circumstances { folder, policy })
+    }
+
     /// The end of a call that may run and does not, because it was stopped.
     pub(crate) fn give_up(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
         let message = was_stopped(&authorized.call().alias);
         self.settle_refused(*authorized.give_up(ErrorCode::CALL_CANCELLED, message))
+    }
+
+    /// The end of a call whose yes was taken back before it started.
+    pub(crate) fn take_back(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+        let message = format!(
+            "`{}` was refused: the yes that it rests on was taken back. {}",
+            authorized.call().alias,
+            "Ask the person before you try again."
+        );
+        self.settle_refused(*authorized.give_up(ErrorCode::TOOL_DENIED, message))
     }
 
     /// Commits the intent and runs the tool.
@@ -165,6 +234,7 @@ impl Driver {
             arguments: authorized.arguments(),
             decision: authorized.decision(),
             granted_by: authorized.granted_by(),
+            grant: authorized.grant(),
         };
         note_requested(&mut self.writer, &requested)
     }
@@ -181,6 +251,7 @@ impl Driver {
             repairs: refused.repairs.clone(),
             decision: refused.decision.as_ref().map(|decision| decision.outcome.as_str().to_owned()),
             rule: refused.decision.as_ref().map(|decision| decision.rule.clone()),
+            grant: None,
             granted_by: None,
         };
         let joined = joined_arguments(self.writer.events.as_ref(), &refused.arguments);
@@ -204,6 +275,7 @@ struct RequestedFacts<'a> {
     arguments: &'a PreparedArguments,
     decision: &'a Decision,
     granted_by: Option<&'a str>,
+    grant: Option<&'a GrantId>,
 }
 
 fn note_requested(
@@ -221,6 +293,7 @@ fn note_requested(
         repairs: call.repairs.clone(),
         decision: Some(facts.decision.outcome.as_str().to_owned()),
         rule: Some(facts.decision.rule.clone()),
+        grant: facts.grant.cloned(),
         granted_by: facts.granted_by.map(str::to_owned),
     };
     let joined = joined_arguments(writer.events.as_ref(), facts.arguments.value());

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::run::RunOptions;
-use haft_core::consent::ConsentEnvironment;
+use haft_core::consent::{ConsentEnvironment, Opening};
 use haft_core::grant::Grant;
 
 /// One call of a dry run.
@@ -50,8 +50,14 @@ pub fn dry_run(
         model: options.model.clone(),
     };
     let (run, session) = (RunId::new("r_dry"), haft_core::SessionId::new("s_dry"));
-    let standing =
-        Standing { grants, yes: options.yes, run: &run, session: &session, now: engine.parts.clock.now() };
+    let standing = Standing {
+        grants,
+        yes: options.yes,
+        approval: options.profile.approval,
+        run: &run,
+        session: &session,
+        now: engine.parts.clock.now(),
+    };
     let admissions = Gate::new(tools).admit(&contract, attempts);
     Ok(admissions
         .into_iter()
@@ -75,8 +81,14 @@ pub fn dry_run(
                     DryCall { granted_by: call.granted_by().map(str::to_owned), ..base }
                 }
                 Resolution::Asking(asking) => {
-                    let question =
-                        asking.question(ConsentId::new("q_dry"), session.clone(), run.clone(), None);
+                    let question = asking.question(Opening {
+                        id: ConsentId::new("q_dry"),
+                        session: session.clone(),
+                        run: run.clone(),
+                        invocation: invocation.clone(),
+                        folder: environment.project_folder.clone(),
+                        deadline: None,
+                    });
                     DryCall { question: Some(question), ..base }
                 }
                 Resolution::Refused(refused) => DryCall { refused: Some(*refused), ..base },

@@ -9,7 +9,7 @@ use haft_core::journal::{FileRef, Payload};
 use haft_core::path::touches_of_stored;
 use haft_core::ports::{Store, Timestamp, Touches};
 use haft_core::profile::Reuse;
-use haft_core::{CallId, Digest, ErrorCode, RunId, SessionId, ToolId, ToolRegistry};
+use haft_core::{CallId, ConsentId, Digest, ErrorCode, GrantId, RunId, SessionId, ToolId, ToolRegistry};
 
 use crate::error::EngineError;
 use crate::touching::spoils;
@@ -25,6 +25,8 @@ pub(crate) struct Entry {
     ended: Timestamp,
     batch: u64,
     touches: Touches,
+    /// The yes that it rests on.
+    grant: Option<GrantId>,
     failed: bool,
     stale: bool,
 }
@@ -34,6 +36,8 @@ pub(crate) struct End<'a> {
     pub(crate) run: &'a RunId,
     pub(crate) file: &'a FileRef,
     pub(crate) code: Option<&'a ErrorCode>,
+    /// The yes that let the call through.
+    pub(crate) grant: Option<&'a GrantId>,
     pub(crate) at: Timestamp,
 }
 
@@ -73,6 +77,11 @@ impl Earlier {
             .for_each(|entry| entry.stale = true);
     }
 
+    /// A grant was taken back: what rests on it is given to nobody again.
+    pub(crate) fn forget(&mut self, grant: &GrantId) {
+        self.entries.retain(|_, entry| entry.grant.as_ref() != Some(grant));
+    }
+
     /// A call that ran has ended. One that was stopped in the middle tells nothing of the next.
     pub(crate) fn remember(&mut self, key: Key, touches: Touches, end: &End<'_>) {
         let stopped = |code: &ErrorCode| {
@@ -88,6 +97,7 @@ impl Earlier {
             ended: end.at,
             batch: self.batch,
             touches,
+            grant: end.grant.cloned(),
             failed: end.code.is_some(),
             stale: false,
         };
@@ -104,6 +114,9 @@ impl Earlier {
         for run in store.runs(Some(session)).await? {
             earlier.read_run(store, &run.id, registry).await?;
         }
+        for (grant, _) in store.revoked_grants(session).await? {
+            earlier.forget(&grant);
+        }
         Ok(earlier)
     }
 
@@ -115,18 +128,23 @@ impl Earlier {
     ) -> Result<(), EngineError> {
         let mut requested: HashMap<CallId, (Digest, FileRef)> = HashMap::new();
         let mut started: HashMap<CallId, (Key, Touches)> = HashMap::new();
+        let mut asked: HashMap<ConsentId, CallId> = HashMap::new();
+        let mut grants: HashMap<CallId, GrantId> = HashMap::new();
         for record in store.records(run).await? {
             let Some(bytes) = record.payload.as_deref() else { continue };
             match Payload::read(&record.kind, bytes)? {
                 Payload::ToolCallRequested(body) => {
+                    if let Some(grant) = body.grant {
+                        grants.insert(body.call_id.clone(), grant);
+                    }
                     if let Some(digest) = body.arguments_digest {
                         requested.insert(body.call_id, (digest, body.arguments_file));
                     }
                 }
                 Payload::ToolCallStarted(body) => {
-                    let asked = requested.remove(&body.call_id);
+                    let written = requested.remove(&body.call_id);
                     let tool = registry.get(&body.tool_id);
-                    let arguments = match &asked {
+                    let arguments = match &written {
                         Some((_, file)) => store.file(run, &file.path).await?.and_then(|file| file.bytes),
                         None => None,
                     };
@@ -138,30 +156,39 @@ impl Earlier {
                     if tool.is_none_or(|tool| tool.declaration().facts.effect.writes()) {
                         self.spoil(&touches);
                     }
-                    if let Some((digest, _)) = asked {
+                    if let Some((digest, _)) = written {
                         started.insert(body.call_id, ((body.tool_id, digest), touches));
                     }
                 }
                 Payload::ToolCallCompleted(body) => {
                     if let Some((key, touches)) = started.remove(&body.call_id) {
-                        let end = End { run, file: &body.result_file, code: None, at: record.time };
+                        let grant = grants.get(&body.call_id);
+                        let end = End { run, file: &body.result_file, code: None, grant, at: record.time };
                         self.remember(key, touches, &end);
                     }
                 }
                 Payload::ToolCallFailed(body) => {
                     if let Some((key, touches)) = started.remove(&body.call_id) {
                         let code = Some(&body.error_code);
-                        let end = End { run, file: &body.result_file, code, at: record.time };
+                        let grant = grants.get(&body.call_id);
+                        let end = End { run, file: &body.result_file, code, grant, at: record.time };
                         self.remember(key, touches, &end);
                     }
+                }
+                Payload::ConsentOpened(question) => {
+                    asked.insert(question.id, question.call_id);
+                }
+                Payload::GrantGiven(body) => {
+                    let call = body.grant.question.and_then(|question| asked.remove(&question));
+                    grants.extend(call.map(|call| (call, body.grant.id)));
                 }
                 Payload::RunStarted(_)
                 | Payload::ContextAssembled(_)
                 | Payload::ModelRequestCreated(_)
                 | Payload::ModelTurnCompleted(_)
                 | Payload::ModelRequestFailed(_)
-                | Payload::ConsentOpened(_)
                 | Payload::ConsentClosed(_)
+                | Payload::GrantRevoked(_)
                 | Payload::RunEnded(_)
                 | Payload::PayloadRedacted(_)
                 | Payload::SessionDeleted(_) => {}

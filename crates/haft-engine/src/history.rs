@@ -76,6 +76,8 @@ pub(crate) async fn run_messages(
             | Payload::ToolCallStarted(_)
             | Payload::ConsentOpened(_)
             | Payload::ConsentClosed(_)
+            | Payload::GrantGiven(_)
+            | Payload::GrantRevoked(_)
             | Payload::RunEnded(_)
             | Payload::PayloadRedacted(_)
             | Payload::SessionDeleted(_) => {}

@@ -5,6 +5,7 @@
 //! how it ended. Whatever goes wrong, a started call is waited for and gets its end.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -67,7 +68,7 @@ struct Finished {
 struct Asked {
     slot: usize,
     asking: AskingCall,
-    question: Question,
+    question: Arc<Question>,
 }
 
 struct Parallel<'a> {
@@ -115,7 +116,7 @@ impl Driver {
 impl Parallel<'_> {
     async fn run(&mut self) -> Result<(), EngineError> {
         loop {
-            self.decide()?;
+            self.decide().await?;
             let starting = self.choose().await?;
             if starting.is_empty() && self.work.is_empty() && self.asked.is_none() {
                 return Ok(());
@@ -126,11 +127,11 @@ impl Parallel<'_> {
     }
 
     /// Decides call after call, as far as a question that waits for its answer.
-    fn decide(&mut self) -> Result<(), EngineError> {
+    async fn decide(&mut self) -> Result<(), EngineError> {
         while self.asked.is_none()
             && let Some((slot, admission)) = self.undecided.pop_front()
         {
-            match self.driver.decide(admission)? {
+            match self.driver.decide(admission).await? {
                 Decided::Ended(outcome) => self.fill(slot, *outcome),
                 Decided::Authorized(authorized) => self.make_ready(slot, authorized),
                 Decided::Asking(asking) => {
@@ -171,6 +172,12 @@ impl Parallel<'_> {
             let Ready { slot, authorized, footprint } = self.ready.remove(at);
             if self.driver.stopper.run_is_stopped() {
                 let outcome = self.driver.give_up(authorized)?;
+                self.fill(slot, outcome);
+                continue;
+            }
+            // It may have waited long since it was decided.
+            if authorized.grant().is_some_and(|grant| self.driver.session.is_revoked(grant)) {
+                let outcome = self.driver.take_back(authorized)?;
                 self.fill(slot, outcome);
                 continue;
             }
@@ -246,7 +253,7 @@ impl Parallel<'_> {
         };
         self.closing = None;
         if let Some(Asked { slot, asking, question }) = self.asked.take() {
-            match self.driver.close_question(asking, &question, closing)? {
+            match self.driver.close_question(asking, &question, closing).await? {
                 Ok(authorized) => self.make_ready(slot, authorized),
                 Err(outcome) => self.fill(slot, *outcome),
             }
@@ -280,7 +287,7 @@ impl Parallel<'_> {
                 Some(closing) => closing.await,
                 None => Closing::Cancelled,
             };
-            if let Ok(Ok(authorized)) = self.driver.close_question(asking, &question, closing) {
+            if let Ok(Ok(authorized)) = self.driver.close_question(asking, &question, closing).await {
                 let _told = self.driver.give_up(authorized);
             }
         }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::journal::{Batch, Payload, RunEnded, RunStatus, ToolCallFailed};
+use haft_core::consent::Closing;
+use haft_core::journal::{Batch, ConsentClosed, Payload, RunEnded, RunStatus, ToolCallFailed};
 use haft_core::ports::{Clock, Lease, RunRow, Store};
-use haft_core::{CallId, ContentPart, ErrorCode, RunId, ToolId, ToolResult};
+use haft_core::{CallId, ConsentId, ContentPart, ErrorCode, RunId, ToolId, ToolResult};
 use serde_json::Map;
 
 use crate::error::EngineError;
@@ -16,12 +17,16 @@ pub struct Recovered {
     pub run: RunId,
     /// Calls that had started and whose outcome nobody knows, by the name that the model used.
     pub unknown: Vec<String>,
+    /// Calls about which a person was asked and had not answered, by the name that the model used.
+    pub unanswered: Vec<String>,
 }
 
 struct OpenCall {
     tool: Option<ToolId>,
     alias: String,
     started: bool,
+    /// The question that stands.
+    question: Option<ConsentId>,
 }
 
 /// Closes all runs of the session that have no end.
@@ -48,16 +53,25 @@ async fn close(
     let mut batch = Batch::new(run.id.clone());
     let now = clock.now();
     let mut unknown = Vec::new();
+    let mut unanswered = Vec::new();
     for (call_id, call) in open {
-        let code = if call.started { ErrorCode::OUTCOME_UNKNOWN } else { ErrorCode::CALL_CANCELLED };
-        let text = if call.started {
-            unknown.push(call.alias.clone());
-            format!(
-                "`{}` had started when Haft ended, and nobody knows how it went. Look at what it should have done before you call it again.",
-                call.alias
-            )
+        let alias = &call.alias;
+        let (code, text) = if call.started {
+            unknown.push(alias.clone());
+            let text = format!(
+                "`{alias}` had started when Haft ended, and nobody knows how it went. Look at what it should have done before you call it again."
+            );
+            (ErrorCode::OUTCOME_UNKNOWN, text)
+        } else if let Some(consent) = call.question {
+            unanswered.push(alias.clone());
+            let closed = ConsentClosed { consent, call_id: call_id.clone(), closing: Closing::Expired };
+            batch.record(now, &Payload::ConsentClosed(closed))?;
+            let text = format!(
+                "`{alias}` was refused: Haft ended before the person answered, and the question ended with it. Call it again if it is still wanted; the person is asked again."
+            );
+            (ErrorCode::TOOL_DENIED, text)
         } else {
-            format!("`{}` was not run: Haft ended before it started.", call.alias)
+            (ErrorCode::CALL_CANCELLED, format!("`{alias}` was not run: Haft ended before it started."))
         };
         let result = ToolResult {
             call_id: call_id.clone(),
@@ -102,7 +116,7 @@ async fn close(
     };
     batch.record(now, &Payload::RunEnded(ended))?;
     store.append(lease, batch).await?;
-    Ok(Recovered { run: run.id.clone(), unknown })
+    Ok(Recovered { run: run.id.clone(), unknown, unanswered })
 }
 
 /// Calls that were requested and have no end, in call order.
@@ -114,7 +128,18 @@ async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenC
         match Payload::read(&record.kind, bytes)? {
             Payload::ToolCallRequested(body) => {
                 order.push(body.call_id.clone());
-                open.insert(body.call_id, OpenCall { tool: body.tool_id, alias: body.alias, started: false });
+                let (tool, alias) = (body.tool_id, body.alias);
+                open.insert(body.call_id, OpenCall { tool, alias, started: false, question: None });
+            }
+            Payload::ConsentOpened(question) => {
+                if let Some(call) = open.get_mut(&question.call_id) {
+                    call.question = Some(question.id);
+                }
+            }
+            Payload::ConsentClosed(body) => {
+                if let Some(call) = open.get_mut(&body.call_id) {
+                    call.question = None;
+                }
             }
             Payload::ToolCallStarted(body) => {
                 if let Some(call) = open.get_mut(&body.call_id) {
@@ -132,8 +157,8 @@ async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenC
             | Payload::ModelRequestCreated(_)
             | Payload::ModelTurnCompleted(_)
             | Payload::ModelRequestFailed(_)
-            | Payload::ConsentOpened(_)
-            | Payload::ConsentClosed(_)
+            | Payload::GrantGiven(_)
+            | Payload::GrantRevoked(_)
             | Payload::RunEnded(_)
             | Payload::PayloadRedacted(_)
             | Payload::SessionDeleted(_) => {}

@@ -3,7 +3,7 @@
 use haft_core::journal::FileRef;
 use haft_core::path::{EarlierResult, RepeatedCall};
 use haft_core::ports::Touches;
-use haft_core::{AuthorizedCall, Digest, ErrorCode, RunId, ToolResult};
+use haft_core::{AuthorizedCall, Digest, ErrorCode, GrantId, RunId, ToolResult};
 
 use crate::earlier::{Earlier, End, Key};
 use crate::error::EngineError;
@@ -13,6 +13,7 @@ use crate::run::Driver;
 pub(crate) struct Trace {
     key: Key,
     touches: Touches,
+    grant: Option<GrantId>,
 }
 
 /// What becomes of an authorized call.
@@ -78,13 +79,18 @@ impl Driver {
         if authorized.declaration().facts.effect.writes() {
             self.session.earlier().spoil(&touches);
         }
-        Some(Trace { key: key(authorized), touches })
+        Some(Trace { key: key(authorized), touches, grant: authorized.grant().cloned() })
     }
 
     /// Keeps in mind how a traced call ended.
     pub(crate) fn remember(&self, trace: Option<Trace>, file: &FileRef, code: Option<&ErrorCode>) {
-        if let Some(Trace { key, touches }) = trace {
-            let end = End { run: &self.writer.run, file, code, at: self.session.clock().now() };
+        if let Some(Trace { key, touches, grant }) = trace {
+            // It may have been taken back while the call ran.
+            if grant.as_ref().is_some_and(|grant| self.session.is_revoked(grant)) {
+                return;
+            }
+            let grant = grant.as_ref();
+            let end = End { run: &self.writer.run, file, code, grant, at: self.session.clock().now() };
             self.session.earlier().remember(key, touches, &end);
         }
     }

@@ -1,6 +1,7 @@
 //! What a run is given and what it gives; the run of one turn; the beginning and the end that all runs share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::artifact::Artifacts;
 use haft_core::event::RunEvent;
@@ -11,7 +12,7 @@ use haft_core::policy::Outcome;
 use haft_core::snapshot::compile;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    CompiledTools, Gate, InvocationId, Profile, RequestedCall, RunId, ToolChoice, ToolResult,
+    CompiledTools, Digest, Gate, InvocationId, Profile, RequestedCall, RunId, ToolChoice, ToolResult,
     ToolTurnContract, WireId,
 };
 use serde_json::{Map, Value};
@@ -49,6 +50,16 @@ impl EventSink for NoEvents {
     }
 }
 
+/// What the rules say at this moment, where they may have changed since a run began: a person may take long to answer, and the answer
+/// counts only under the rules under which it was asked.
+pub trait CurrentPolicy: Send + Sync {
+    /// The version as [`CompiledTools::policy_version`] has it.
+    ///
+    /// # Errors
+    /// Why it cannot be known, in words; then no answer counts.
+    fn version(&self) -> Result<Digest, String>;
+}
+
 /// How a run is to be done.
 #[derive(Clone)]
 pub struct RunOptions {
@@ -64,6 +75,8 @@ pub struct RunOptions {
     pub no_tools: bool,
     /// Longest time of one call, in milliseconds.
     pub call_timeout_ms: Option<u64>,
+    /// What the rules say when an answer comes; none where they cannot change while the run lasts.
+    pub policy_now: Option<Arc<dyn CurrentPolicy>>,
     /// Who listens.
     pub events: Arc<dyn EventSink>,
 }
@@ -78,6 +91,7 @@ impl RunOptions {
             yes: false,
             no_tools: false,
             call_timeout_ms: Some(600_000),
+            policy_now: None,
             events: Arc::new(NoEvents),
         }
     }
@@ -173,6 +187,7 @@ impl Driver {
             events: options.events.clone(),
             stopper: stopper.clone(),
             call_timeout_ms: options.call_timeout_ms,
+            grace: Duration::from_secs(profile.consent.grace_s),
         });
         let writer = RunWriter::new(session.clone(), run, options.events.clone());
         if !profile.reuse.is_on() {
@@ -222,7 +237,16 @@ impl Driver {
             tools,
             contract: self.contract(),
         };
-        self.writer.note(&Payload::ContextAssembled(context), Map::new())
+        self.writer.note(&Payload::ContextAssembled(context), Map::new())?;
+        self.tell_of_grants()
+    }
+
+    /// Notes what became of grants since the journal was last told.
+    pub(crate) fn tell_of_grants(&mut self) -> Result<(), EngineError> {
+        for payload in self.session.untold_of_grants() {
+            self.writer.note(&payload, Map::new())?;
+        }
+        Ok(())
     }
 
     /// The contract of a turn: all tools, and the model's choice unless tools are switched off.

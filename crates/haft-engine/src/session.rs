@@ -8,9 +8,9 @@ use haft_core::artifact::Artifacts;
 use haft_core::consent::ConsentEnvironment;
 use haft_core::grant::Grant;
 use haft_core::message::Message;
-use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store};
+use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store, StoreError, Timestamp};
 use haft_core::render::Renderer;
-use haft_core::{Digest, ProjectId, RequestedCall, RunId, SessionId};
+use haft_core::{Digest, GrantId, Payload, ProjectId, RequestedCall, RunId, SessionId};
 
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +18,7 @@ use crate::artifacts::{RunArtifacts, SessionArtifacts};
 use crate::earlier::Earlier;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::grants::{GrantBook, HeldGrant};
 use crate::handle::RunHandle;
 use crate::recover::{self, Recovered};
 use crate::run::{CallOutcome, RunOptions, RunOutcome};
@@ -53,7 +54,7 @@ pub(crate) struct SessionInner {
     pub(crate) environment: ConsentEnvironment,
     pub(crate) artifacts: Arc<SessionArtifacts>,
     pub(crate) previous_run: Mutex<Option<(RunId, Digest)>>,
-    grants: Mutex<Vec<Grant>>,
+    grants: Mutex<GrantBook>,
     earlier: Mutex<Earlier>,
     /// One run at a time; it holds the conversation so far, once a run has read it from the journal.
     pub(crate) turn: tokio::sync::Mutex<Option<Conversation>>,
@@ -87,12 +88,52 @@ impl SessionInner {
         self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn grants(&self) -> Vec<Grant> {
-        self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The grants. Never held while anything is awaited.
+    fn book(&self) -> MutexGuard<'_, GrantBook> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn grant(&self, grant: Grant) {
-        self.grants.lock().unwrap_or_else(PoisonError::into_inner).push(grant);
+    /// Grants that may stand in for an answer, as this process knows them.
+    pub(crate) fn live_grants(&self) -> Vec<Grant> {
+        self.book().live(self.clock().now())
+    }
+
+    /// Looks whether another process took a grant back. What fails here must not let a call through.
+    pub(crate) async fn look_for_revoked(&self) -> Result<(), StoreError> {
+        for (id, time) in self.store().revoked_grants(&self.lease.session).await? {
+            self.take_back(&id, time);
+        }
+        Ok(())
+    }
+
+    /// Takes a grant back here, with all results that rest on it; false if there is none to take back.
+    fn take_back(&self, id: &GrantId, time: Timestamp) -> bool {
+        let taken = self.book().revoke(id, time);
+        if taken {
+            self.earlier().forget(id);
+        }
+        taken
+    }
+
+    /// True if the grant was taken back since.
+    pub(crate) fn is_revoked(&self, id: &GrantId) -> bool {
+        self.book().is_revoked(id)
+    }
+
+    /// Keeps a grant that the journal was told of.
+    pub(crate) fn hold(&self, grant: Grant) {
+        self.book().hold(grant);
+    }
+
+    /// Counts a use of a grant.
+    pub(crate) fn used(&self, id: &GrantId) {
+        let now = self.clock().now();
+        self.book().used(id, now);
+    }
+
+    /// What the journal is to be told of grants, once.
+    pub(crate) fn untold_of_grants(&self) -> Vec<Payload> {
+        self.book().tell()
     }
 }
 
@@ -139,7 +180,7 @@ impl Session {
             environment,
             artifacts: Arc::new(SessionArtifacts::new(artifacts)),
             previous_run: Mutex::new(previous_run),
-            grants: Mutex::new(Vec::new()),
+            grants: Mutex::default(),
             earlier: Mutex::default(),
             turn: tokio::sync::Mutex::new(None),
         });
@@ -167,14 +208,28 @@ impl Session {
         &self.recovered
     }
 
-    /// Adds a standing yes for this opening of the session.
+    /// Adds a standing yes for this opening of the session; the journal is told with the next run.
     pub fn grant(&self, grant: Grant) {
-        self.inner.grant(grant);
+        self.inner.book().add(grant, self.inner.lease.epoch);
     }
 
-    /// Standing yeses.
-    pub fn grants(&self) -> Vec<Grant> {
-        self.inner.grants()
+    /// All that was granted since the session was opened, with what became of it.
+    pub fn grants(&self) -> Vec<HeldGrant> {
+        self.inner.book().all().to_vec()
+    }
+
+    /// Takes a grant back: from now on it lets no call through, and no result that rests on it is given again. False if this session
+    /// holds no such grant, or it was taken back before.
+    ///
+    /// # Errors
+    /// The store cannot keep it; the grant is taken back here all the same.
+    pub async fn revoke(&self, id: &GrantId) -> Result<bool, EngineError> {
+        let now = self.inner.clock().now();
+        let taken = self.inner.take_back(id, now);
+        if taken {
+            self.inner.store().revoke_grant(&self.inner.lease.session, id, now).await?;
+        }
+        Ok(taken)
     }
 
     /// Its artifacts, newest versions by id.

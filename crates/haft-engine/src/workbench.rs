@@ -27,6 +27,8 @@ pub(crate) struct Workbench {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) call_timeout_ms: Option<u64>,
+    /// How long a question waits for a surface (APR-04).
+    pub(crate) grace: Duration,
 }
 
 impl Workbench {
@@ -68,10 +70,10 @@ impl Workbench {
     }
 
     /// Puts the question and waits for its end, holding nothing.
-    pub(crate) async fn ask(&self, question: &Question) -> Closing {
+    pub(crate) async fn ask(&self, question: &Arc<Question>) -> Closing {
         let cancel = self.stopper.begin_call();
         let service = self.session.engine.consent();
-        let closing = service.ask(question, &cancel, self.session.clock()).await;
+        let closing = service.ask(question, self.grace, &cancel, self.session.clock()).await;
         self.stopper.end_call();
         closing
     }

@@ -9,7 +9,7 @@ use haft_core::consent::{Answer, Closing, ConsentSurface, Question};
 use haft_core::journal::RunStatus;
 use haft_core::profile::ExecutionMode;
 use haft_core::{ConsentId, Payload, Profile, RequestedCall};
-use haft_engine::EngineError;
+use haft_engine::{EngineError, Reply};
 use proptest::prelude::*;
 use serde_json::json;
 use support::{FakeModel, World, call, says};
@@ -68,13 +68,13 @@ async fn calls_that_touch_the_same_never_overlap() {
 }
 
 #[derive(Default)]
-struct Shown(Mutex<Vec<ConsentId>>);
+struct Shown(Mutex<Vec<Question>>);
 impl ConsentSurface for Shown {
     fn name(&self) -> &'static str {
         "shown"
     }
     fn show(&self, question: &Question) {
-        self.0.lock().unwrap().push(question.id.clone());
+        self.0.lock().unwrap().push(question.clone());
     }
     fn close(&self, _: &ConsentId, _: &Closing) {}
 }
@@ -107,7 +107,7 @@ async fn a_call_starts_when_all_before_it_are_decided() {
         ]
     );
     let question = surface.0.lock().unwrap().remove(0);
-    world.engine.consent().answer(&question, Answer::Once, "shown").unwrap();
+    world.engine.consent().answer(&question.id, Reply::to(&question, Answer::Once, "shown")).unwrap();
     let outcomes = handle.wait().await.unwrap();
     assert!(outcomes.iter().all(|one| !one.result.is_error));
     assert_eq!(outcomes[1].granted_by.as_deref(), Some("shown"));
@@ -142,7 +142,7 @@ async fn a_call_that_a_person_answered_for_runs() {
             tokio::task::yield_now().await;
         }
         let question = surface.0.lock().unwrap().remove(0);
-        world.engine.consent().answer(&question, Answer::Once, "shown").unwrap();
+        world.engine.consent().answer(&question.id, Reply::to(&question, Answer::Once, "shown")).unwrap();
         let outcomes = handle.wait().await.unwrap();
         assert_eq!((outcomes[0].result.is_error, outcomes[0].result.skipped), (false, false));
     }

@@ -11,7 +11,7 @@ use haft_core::message::Message;
 use haft_core::ports::ModelError;
 use haft_core::profile::BreachPolicy;
 use haft_core::{ConsentId, Digest, ErrorCode, Payload, ProjectId, RequestedCall, Scope, ToolId};
-use haft_engine::{ConsentService, EngineError, SessionChoice};
+use haft_engine::{ConsentService, EngineError, Reply, SessionChoice};
 use serde_json::json;
 use support::{FakeModel, World, call, says};
 
@@ -383,8 +383,9 @@ impl ConsentSurface for Answers {
     }
 
     fn show(&self, question: &Question) {
-        self.service.answer(&question.id, self.answer.clone(), "test").unwrap();
-        let late = self.service.answer(&question.id, Answer::Once, "test");
+        let reply = |answer| Reply::to(question, answer, "test");
+        self.service.answer(&question.id, reply(self.answer.clone())).unwrap();
+        let late = self.service.answer(&question.id, reply(Answer::Once));
         assert!(late.is_err());
     }
 
@@ -399,7 +400,7 @@ async fn a_surface_answers_and_a_session_yes_covers_the_next_call() {
     assert_eq!(outcomes[0].result.error_code, Some(ErrorCode::TOOL_DENIED));
 
     let service = world.engine.consent().clone();
-    service.attach(Arc::new(Answers {
+    let surface = service.attach(Arc::new(Answers {
         service: service.clone(),
         answer: Answer::Session { scope: Scope::Tool },
     }));
@@ -414,7 +415,9 @@ async fn a_surface_answers_and_a_session_yes_covers_the_next_call() {
     assert!(service.open().is_empty());
 
     // A surface that went away is asked no more, and its yes ended with the session.
-    service.detach("test");
+    service.detach(surface);
+    let mut world = world;
+    world.profile.consent.grace_s = 0;
     let outcomes = batch(&world, vec![call("asks", json!({}))]).await;
     assert_eq!(outcomes[0].result.error_code, Some(ErrorCode::TOOL_DENIED));
 }

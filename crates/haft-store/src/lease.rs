@@ -47,6 +47,18 @@ pub(crate) fn take(
     Ok(LeaseRow { epoch, holder: Some(holder) })
 }
 
+/// Who holds the lease at `now`, if anybody alive does.
+pub(crate) fn holder(
+    row: Option<&LeaseRow>,
+    session: &SessionId,
+    now: Timestamp,
+    is_gone: impl Fn(&str) -> bool,
+) -> Option<Lease> {
+    let row = row?;
+    let holder = row.holder.as_ref().filter(|holder| now < holder.until && !is_gone(&holder.process))?;
+    Some(Lease { session: session.clone(), epoch: row.epoch, owner: holder.owner.clone() })
+}
+
 /// Refuses a writer who does not hold the lease any more; gives the holder's row otherwise.
 pub(crate) fn fence<'a>(row: Option<&'a LeaseRow>, lease: &Lease) -> Result<&'a Holder, StoreError> {
     row.filter(|row| row.epoch == lease.epoch)
@@ -80,6 +92,12 @@ mod tests {
         );
         assert_eq!(take(Some(&first), &session, holder(60), Timestamp(30), |_| false).unwrap().epoch, 2);
         assert_eq!(take(Some(&first), &session, holder(60), Timestamp(1), |_| true).unwrap().epoch, 2);
+        let owner = "process 1 (haft chat)".to_owned();
+        let lease = Lease { session: session.clone(), epoch: 1, owner };
+        assert_eq!(super::holder(Some(&first), &session, Timestamp(29), |_| false), Some(lease));
+        assert_eq!(super::holder(Some(&first), &session, Timestamp(29), |_| true), None);
+        assert_eq!(super::holder(Some(&first), &session, Timestamp(30), |_| false), None);
+        assert_eq!(super::holder(None, &session, Timestamp(0), |_| false), None);
     }
 
     #[test]

@@ -7,13 +7,14 @@ use haft_core::ports::{RedactionError, StoreError, Timestamp};
 use haft_core::{Digest, Payload, RunId, SealedRecord, SessionId};
 
 /// Kinds whose payloads carry text of people, models or tools.
-const REDACTABLE: [&str; 9] = [
+const REDACTABLE: [&str; 10] = [
     "run_started",
     "model_turn_completed",
     "model_request_failed",
     "tool_call_requested",
     "consent_opened",
     "consent_closed",
+    "grant_given",
     "tool_call_completed",
     "tool_call_failed",
     "run_ended",
@@ -102,6 +103,7 @@ mod tests {
             [
                 "context_assembled",
                 "model_request_created",
+                "grant_revoked",
                 "tool_call_started",
                 "payload_redacted",
                 "session_deleted"

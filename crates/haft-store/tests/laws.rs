@@ -7,7 +7,7 @@ use haft_core::journal::{Batch, Head, Payload, check_chain};
 use haft_core::ports::{
     AuditFile, Lease, NewSession, ProjectRow, RedactionError, RunRow, SessionRow, Store, StoreError,
 };
-use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SessionId, Timestamp};
+use haft_core::{ArtifactVersion, Digest, GrantId, ProjectId, RunId, SessionId, Timestamp};
 use haft_store::verify::{Auditable, Report, RunState, anchor, verify_run, verify_store};
 use haft_store::{MemoryStore, SqliteStore, export_run};
 use support::{RunWriter, artifact, authorized, session, wait};
@@ -39,6 +39,8 @@ on_both_stores! {
     a_run_belongs_to_one_session;
     blobs_are_found_by_their_digest;
     projects_are_added_replaced_and_forgotten;
+    // APR-17
+    a_grant_is_taken_back_once_and_without_the_lease;
     artifacts_are_stored_with_their_record;
     a_payload_is_taken_away_and_the_chain_still_verifies;
     only_private_kinds_can_be_redacted;
@@ -238,6 +240,28 @@ async fn projects_are_added_replaced_and_forgotten(store: &dyn Audited) {
     assert_eq!(store.remove_project(&ProjectId::new("a")).await, Ok(true));
     assert_eq!(store.remove_project(&ProjectId::new("a")).await, Ok(false));
     assert_eq!(store.project(&ProjectId::new("a")).await, Ok(None));
+}
+
+async fn a_grant_is_taken_back_once_and_without_the_lease(store: &dyn Audited) {
+    let (one, other, grant): (SessionId, SessionId, GrantId) = ("s_1".into(), "s_2".into(), "g_1".into());
+    let missing = StoreError::Missing { what: "session s_1".into() };
+    assert_eq!(store.revoke_grant(&one, &grant, Timestamp(5)).await, Err(missing.clone()));
+    assert_eq!(store.holder(&one, Timestamp(5)).await.unwrap_or(None), None);
+    let lease = session(store, "s_1", 1).await;
+    session(store, "s_2", 1).await;
+    assert_eq!(store.holder(&one, Timestamp(5)).await, Ok(Some(lease.clone())));
+    assert_eq!(store.revoke_grant(&one, &grant, Timestamp(5)).await, Ok(Timestamp(5)));
+    assert_eq!(
+        store.revoke_grant(&one, &grant, Timestamp(9)).await,
+        Ok(Timestamp(5)),
+        "the first time counts"
+    );
+    store.revoke_grant(&one, &"g_0".into(), Timestamp(7)).await.unwrap();
+    let revoked = store.revoked_grants(&one).await.unwrap();
+    assert_eq!(revoked, [(grant, Timestamp(5)), ("g_0".into(), Timestamp(7))]);
+    assert_eq!(store.revoked_grants(&other).await.unwrap(), []);
+    store.release(&lease).await.unwrap();
+    assert_eq!(store.holder(&one, Timestamp(5)).await, Ok(None));
 }
 
 async fn artifacts_are_stored_with_their_record(store: &dyn Audited) {

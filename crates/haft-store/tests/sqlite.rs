@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_core::ports::{
-    BlobRows as _, JournalRows as _, NewSession, ProjectRows as _, SessionRows as _, Store, StoreError,
+    BlobRows as _, GrantRows, JournalRows as _, NewSession, ProjectRows as _, SessionRows as _, Store,
+    StoreError,
 };
 use haft_core::{Digest, ProjectId, RunId, SessionId, Timestamp};
 use haft_store::SqliteStore;
@@ -55,12 +56,32 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
     let store = SqliteStore::open(home.path(), NOW).unwrap();
     wait(session(&store, "s_1", 1));
     drop(store);
-    database(home.path()).pragma_update(None, "user_version", 2).unwrap();
+    database(home.path()).pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(home.path().join("haft.db")).unwrap();
     let place = home.path().join("haft.db").display().to_string();
     let error = SqliteStore::open(home.path(), NOW).unwrap_err();
-    assert_eq!(error, StoreError::TooNew { place, found: 2, known: 1 });
+    assert_eq!(error, StoreError::TooNew { place, found: 3, known: 2 });
     assert_eq!(fs::read(home.path().join("haft.db")).unwrap(), before);
+}
+
+#[test]
+fn an_older_format_is_brought_up_to_date_with_all_that_it_holds() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(home.path(), NOW).unwrap();
+    wait(session(&store, "s_1", 1));
+    drop(store);
+    // As format 1 was.
+    let old = database(home.path());
+    old.execute_batch("DROP TABLE revoked_grants; PRAGMA user_version = 1;").unwrap();
+    drop(old);
+    let store = SqliteStore::open(home.path(), NOW).unwrap();
+    wait(async {
+        assert_eq!(store.sessions().await.unwrap().len(), 1);
+        let (session, grant) = ("s_1".into(), "g_1".into());
+        assert_eq!(store.revoked_grants(&session).await.unwrap(), []);
+        store.revoke_grant(&session, &grant, NOW).await.unwrap();
+        assert_eq!(store.revoked_grants(&session).await.unwrap(), [(grant, NOW)]);
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use common::{built_db_query, db_query};
 use haft::core::facts::{Effect, Permission};
 use haft::core::grant::Lifetime;
 use haft::core::policy::Outcome;
-use haft::core::{ErrorCode, ProjectId, Scope};
+use haft::core::{ErrorCode, GrantId, ProjectId, Scope, Timestamp};
 use haft::serde_json::{Map, Value, json};
 use haft::{
     Grant, Haft, HaftError, Profile, Services, Tool, ToolBuildError, ToolBuilder, ToolContext, ToolError,
@@ -179,12 +179,9 @@ async fn consent_hooks_ask_and_their_scopes_match_grants() {
     assert_eq!(call("/a/b/x").await, refused());
     let session = Lifetime::Session(haft.session().id().clone());
     for folder in ["/a/b", "/etc"] {
-        haft.grant(Grant {
-            tool: ToolId::own("write"),
-            scope: Scope::Path(folder.into()),
-            lifetime: session.clone(),
-            granted_by: "test".into(),
-        });
+        let (id, tool, scope) =
+            (GrantId::new(format!("g_{folder}")), ToolId::own("write"), Scope::Path(folder.into()));
+        haft.grant(Grant::new(id, tool, scope, session.clone(), "test", Timestamp(0)));
     }
     let granted = || (None, Some(Outcome::Ask), Some("test".to_owned()));
     assert_eq!(call("/a/b/x").await, granted());

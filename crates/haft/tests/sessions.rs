@@ -8,7 +8,7 @@ use haft::core::journal::RunStatus;
 use haft::core::message::Message;
 use haft::core::ports::{FinishReason, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink};
 use haft::core::{BoxFuture, Cancel, ConsentId, ErrorCode, Model, PreparedArguments, RequestedCall, Scope};
-use haft::engine::{EventSink, SessionChoice};
+use haft::engine::{EventSink, Reply, SessionChoice};
 use haft::serde_json::{Map, json};
 use haft::store::MemoryStore;
 use haft::store::verify::verify_store;
@@ -44,7 +44,7 @@ impl ConsentSurface for Desk {
 
 async fn answer(haft: &Haft, desk: &mut UnboundedReceiver<Question>, answer: Answer) -> String {
     let Some(question) = desk.recv().await else { return String::new() };
-    let told = haft.engine().consent().answer(&question.id, answer, "desk");
+    let told = haft.engine().consent().answer(&question.id, Reply::to(&question, answer, "desk"));
     format!("{} {told:?}", question.text)
 }
 

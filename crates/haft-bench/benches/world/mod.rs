@@ -7,12 +7,12 @@ use haft_core::consent::ConsentEnvironment;
 use haft_core::journal::{Batch, Committed, Head, SealedRecord};
 use haft_core::path::StartedCall;
 use haft_core::ports::{
-    ArtifactRows, AuditFile, BlobRows, BoxFuture, Clock, Ids, JournalRows, Lease, NewSession, ProjectRow,
+    ArtifactRows, AuditFile, BlobRows, BoxFuture, Clock, GrantRows, Ids, JournalRows, Lease, NewSession, ProjectRow,
     ProjectRows, RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp, Tool,
     ToolContext,
 };
 use haft_core::{
-    ArtifactVersion, Digest, Effect, Profile, ProjectId, RequestedCall, RunId, Services, SessionId,
+    ArtifactVersion, Digest, Effect, GrantId, Profile, ProjectId, RequestedCall, RunId, Services, SessionId,
     ToolDeclaration, ToolError, ToolId, ToolOutput, ToolRegistry,
 };
 use haft_engine::{Engine, EngineParts, RunOptions, Session, SessionChoice};
@@ -116,6 +116,14 @@ impl SessionRows for NullStore {
         ready(Ok(Lease { session: session.clone(), epoch: 1, owner: owner.to_owned() }))
     }
 
+    fn holder<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Lease>, StoreError>> {
+        ready(Ok(None))
+    }
+
     fn renew<'a>(&'a self, _: &'a Lease, _: Timestamp) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(Ok(()))
     }
@@ -142,6 +150,24 @@ impl BlobRows for NullStore {
 
     fn blob<'a>(&'a self, _: &'a Digest) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
         ready(Ok(None))
+    }
+}
+
+impl GrantRows for NullStore {
+    fn revoke_grant<'a>(
+        &'a self,
+        _: &'a SessionId,
+        _: &'a GrantId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Timestamp, StoreError>> {
+        ready(Ok(now))
+    }
+
+    fn revoked_grants<'a>(
+        &'a self,
+        _: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<(GrantId, Timestamp)>, StoreError>> {
+        ready(Ok(Vec::new()))
     }
 }
 

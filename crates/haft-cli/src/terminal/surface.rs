@@ -10,12 +10,14 @@ use haft::system::SystemClock;
 use haft_core::consent::{Answer, Closing, ConsentSurface};
 use haft_core::ports::Clock;
 use haft_core::{ConsentId, Question};
-use haft_engine::ConsentService;
+use haft_engine::{ConsentService, Reply, SurfaceId};
+
 use tokio::sync::{Notify, mpsc};
 
 use super::keys::{self, Pressed};
 use super::question;
 use crate::output::{Output, Tone};
+use crate::surroundings;
 
 const NAME: &str = "terminal";
 
@@ -42,11 +44,16 @@ impl Closed {
 
 impl TerminalSurface {
     /// Attaches the terminal to `service`. `interrupted` is told of a Ctrl-C that comes while a question stands.
-    pub(crate) fn attach(service: &Arc<ConsentService>, output: Output, interrupted: Arc<Notify>) {
+    pub(crate) fn attach(
+        service: &Arc<ConsentService>,
+        output: Output,
+        interrupted: Arc<Notify>,
+    ) -> SurfaceId {
         let (sender, receiver) = mpsc::unbounded_channel();
         let closed = Arc::new(Closed::default());
-        service.attach(Arc::new(Self { questions: sender, closed: closed.clone() }));
+        let surface = service.attach(Arc::new(Self { questions: sender, closed: closed.clone() }));
         tokio::spawn(ask_all(receiver, service.clone(), closed, output, interrupted));
+        surface
     }
 }
 
@@ -74,6 +81,9 @@ async fn ask_all(
 ) {
     while let Some(question) = questions.recv().await {
         let id = question.id.clone();
+        let shown = question.digest;
+        let reply =
+            |answer| Reply { shown, answer, surface: NAME.to_owned(), by: surroundings::login_name() };
         let watched = closed.clone();
         let asked = tokio::task::spawn_blocking(move || {
             let is_closed = || watched.contains(&question.id);
@@ -81,14 +91,14 @@ async fn ask_all(
         });
         match asked.await {
             Ok(Ok(Asked::Answer(answer))) => {
-                if let Err(late) = service.answer(&id, answer, NAME) {
+                if let Err(late) = service.answer(&id, reply(answer)) {
                     output.note(&late.to_string());
                 }
             }
             Ok(Ok(Asked::Closed)) => output.note("  (the question is closed)"),
             Ok(Ok(Asked::Interrupt)) => interrupted.notify_one(),
             // A terminal that cannot be read cannot say yes.
-            Ok(Err(_)) | Err(_) => drop(service.answer(&id, Answer::Deny { reason: None }, NAME)),
+            Ok(Err(_)) | Err(_) => drop(service.answer(&id, reply(Answer::Deny { reason: None }))),
         }
     }
 }

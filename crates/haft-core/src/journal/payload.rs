@@ -12,8 +12,9 @@ use crate::artifact::ArtifactVersion;
 use crate::call::RequestedCall;
 use crate::consent::{Closing, Question};
 use crate::error::ErrorCode;
-use crate::ids::{CallId, ConsentId, InvocationId, ProjectId, RunId, SessionId, ToolId, WireId};
-use crate::ports::{FinishReason, Usage};
+use crate::grant::Grant;
+use crate::ids::{CallId, ConsentId, GrantId, InvocationId, ProjectId, RunId, SessionId, ToolId, WireId};
+use crate::ports::{FinishReason, Timestamp, Usage};
 use crate::result::FileChange;
 use crate::turn::ToolTurnContract;
 
@@ -133,6 +134,10 @@ payloads! {
     ConsentOpened(Question) = "consent_opened";
     /// A question ended.
     ConsentClosed(ConsentClosed) = "consent_closed";
+    /// A person said yes, to one call or to those that the grant covers.
+    GrantGiven(GrantGiven) = "grant_given";
+    /// A grant was taken back.
+    GrantRevoked(GrantRevoked) = "grant_revoked";
     /// The intent is committed: the tool may run.
     ToolCallStarted(ToolCallStarted) = "tool_call_started";
     /// The call did its work.
@@ -167,6 +172,8 @@ impl Payload {
             | Self::ModelRequestFailed(_)
             | Self::ConsentOpened(_)
             | Self::ConsentClosed(_)
+            | Self::GrantGiven(_)
+            | Self::GrantRevoked(_)
             | Self::ToolCallStarted(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
@@ -193,6 +200,8 @@ impl Payload {
             | Self::ToolCallRequested(_)
             | Self::ConsentOpened(_)
             | Self::ConsentClosed(_)
+            | Self::GrantGiven(_)
+            | Self::GrantRevoked(_)
             | Self::ToolCallStarted(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
@@ -215,6 +224,8 @@ impl Payload {
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
             | Self::ModelRequestFailed(_)
+            | Self::GrantGiven(_)
+            | Self::GrantRevoked(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
             | Self::SessionDeleted(_) => None,
@@ -336,6 +347,9 @@ pub struct ToolCallRequested {
     pub call_id: CallId,
     /// What policy said: `allow`, `ask`, `deny`; none where it was not asked.
     pub decision: Option<String>,
+    /// The standing yes that let it through, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantId>,
     /// Who answered an ask.
     pub granted_by: Option<String>,
     /// Repairs that reading it needed.
@@ -425,6 +439,24 @@ pub struct ConsentClosed {
     pub call_id: CallId,
     /// How it ended.
     pub closing: Closing,
+}
+
+/// A yes was given. Nothing arms it again from here: grants live in the process that was told (APR-17).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrantGiven {
+    /// The epoch of the lease under which it was given: it ends with that owner of the session.
+    pub epoch: u64,
+    /// The grant.
+    pub grant: Grant,
+}
+
+/// A grant was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantRevoked {
+    /// Which.
+    pub grant: GrantId,
+    /// When; the record may come later, with the next run of the session.
+    pub revoked: Timestamp,
 }
 
 /// The run is over.

@@ -1,16 +1,17 @@
 //! From a decision to the right to run: by policy, by a standing grant, by a flag, or by a person's answer.
 
 use crate::call::ToolCall;
-use crate::consent::{Answer, Closing, Question};
+use crate::consent::{Answer, Circumstances, Closing, Examples, Opening, Question, effect_in_words};
 use crate::error::ErrorCode;
 use crate::grant::{Grant, Lifetime};
-use crate::ids::{CallId, ConsentId, RunId, SessionId, ToolId};
+use crate::ids::{CallId, GrantId, Provider, RunId, SessionId, ToolId};
 use crate::journal::Committed;
 use crate::path::prepared::{PreparedArguments, PreparedCall};
 use crate::path::refused::Refused;
 use crate::path::started::{NotCommitted, StartedCall};
-use crate::policy::{Decision, Outcome};
+use crate::policy::{Decision, Outcome, Ruling};
 use crate::ports::Timestamp;
+use crate::profile::ApprovalMode;
 use crate::scope::Scope;
 
 /// What stands in for a person's answer.
@@ -20,6 +21,8 @@ pub struct Standing<'a> {
     pub grants: &'a [Grant],
     /// `--yes`: every ask is answered, but those that must be asked every time.
     pub yes: bool,
+    /// Whether tools of MCP servers ask (APR-22).
+    pub approval: ApprovalMode,
     /// The run.
     pub run: &'a RunId,
     /// The session.
@@ -69,7 +72,7 @@ impl DecidedCall {
     /// Applies grants and flags. A deny stays a deny; what must be asked every time is asked (APR-02).
     pub fn resolve(self, standing: Standing<'_>) -> Resolution {
         match self.decision.outcome {
-            Outcome::Allow => Resolution::Authorized(AuthorizedCall::standing(self, None)),
+            Outcome::Allow => Resolution::Authorized(AuthorizedCall::standing(self, None, None)),
             Outcome::Deny => {
                 let message = format!("`{}` was refused: {}.", self.call().alias, self.decision.refusal());
                 Resolution::Refused(self.refuse(message))
@@ -80,13 +83,40 @@ impl DecidedCall {
                 let grant = standing.grants.iter().find(|grant| {
                     grant.covers(tool, &self.decision.scopes, standing.run, standing.session, standing.now)
                 });
-                let granted_by = grant.map(|grant| grant.granted_by.clone());
-                match granted_by.or_else(|| standing.yes.then(|| "--yes".to_owned())) {
-                    Some(by) => Resolution::Authorized(AuthorizedCall::standing(self, Some(by))),
+                if let Some(grant) = grant {
+                    let (by, id) = (Some(grant.granted_by.clone()), Some(grant.id.clone()));
+                    return Resolution::Authorized(AuthorizedCall::standing(self, by, id));
+                }
+                let stands_in = if standing.yes {
+                    Some("--yes")
+                } else if standing.approval == ApprovalMode::Off && self.asks_as_mcp_tool() {
+                    Some("approval.mode: off")
+                } else {
+                    None
+                };
+                match stands_in {
+                    Some(by) => {
+                        Resolution::Authorized(AuthorizedCall::standing(self, Some(by.to_owned()), None))
+                    }
                     None => Resolution::Asking(AskingCall { decided: self }),
                 }
             }
         }
+    }
+
+    /// Refuses the call because what guards it has failed: a guard that fails, refuses.
+    pub fn refuse_unguarded(self, what: &str) -> Box<Refused> {
+        let message = format!("`{}` was refused: {what}. Nothing was run.", self.call().alias);
+        self.refuse(message)
+    }
+
+    /// True if the permission of an MCP server's tool asks, and no rule does (APR-22).
+    fn asks_as_mcp_tool(&self) -> bool {
+        let by_permission = match self.decision.by {
+            Ruling::Permission { .. } => true,
+            Ruling::Rule { .. } | Ruling::OwnQuestion | Ruling::Broken => false,
+        };
+        by_permission && matches!(self.prepared.call.tool_id.provider(), Provider::Mcp(_))
     }
 
     fn refuse(self, message: String) -> Box<Refused> {
@@ -122,49 +152,63 @@ impl AskingCall {
         self.decided.arguments()
     }
 
-    /// The question to put.
-    pub fn question(
-        &self,
-        id: ConsentId,
-        session: SessionId,
-        run: RunId,
-        deadline: Option<Timestamp>,
-    ) -> Question {
+    /// Refuses the call because what guards it has failed: a guard that fails, refuses.
+    pub fn refuse_unguarded(self, what: &str) -> Box<Refused> {
+        self.decided.refuse_unguarded(what)
+    }
+
+    /// The question to put, whole.
+    pub fn question(&self, opening: Opening) -> Question {
         let decision = &self.decided.decision;
         let call = self.decided.call();
-        let title = self.decided.prepared.tool.binding().descriptor.title.clone();
+        let tool = &self.decided.prepared.tool;
+        let Opening { id, session, run, invocation, folder, deadline } = opening;
+        let scopes = Question::offered(&decision.scopes, decision.every_time);
+        let examples =
+            scopes.iter().map(|scope| Examples::of(scope, &decision.scopes, &call.alias)).collect();
         Question {
             id,
             session,
             run,
+            invocation: Some(invocation),
             call_id: call.call_id.clone(),
             tool_id: call.tool_id.clone(),
             alias: call.alias.clone(),
-            title,
+            title: tool.binding().descriptor.title.clone(),
+            source: call.tool_id.source().to_owned(),
+            effect: effect_in_words(&tool.declaration().facts),
             text: decision.question.clone().unwrap_or_else(|| format!("Run {}?", call.alias)),
             arguments: self.arguments().value().clone(),
             digest: self.arguments().digest(),
-            scopes: decision.scopes.clone(),
+            folder,
+            policy: Some(tool.policy_version()),
+            scopes,
+            examples,
             every_time: decision.every_time,
             rule: decision.rule.clone(),
+            reason: decision.reason().map(str::to_owned),
             deadline,
         }
     }
 
-    /// Consumes the answer to `question`. A yes gives the right to run and perhaps a grant; all else refuses (APR-06).
-    /// An answer to a question with another digest refuses.
+    /// Consumes the answer to `question`. A yes gives the right to run, and the grant `id` that says what else it covers; all else
+    /// refuses (APR-06). So does an answer that was given for other bytes, in another working folder, under another policy, or that
+    /// grants what was not offered: then the person must be asked again.
     pub fn close(
         self,
         question: &Question,
         closing: &Closing,
-    ) -> Result<(AuthorizedCall, Option<Grant>), Box<Refused>> {
+        now: &Circumstances,
+        (id, given): (GrantId, Timestamp),
+    ) -> Result<(AuthorizedCall, Grant), Box<Refused>> {
         let alias = self.call().alias.clone();
-        if question.digest != self.arguments().digest() || question.call_id != self.call().call_id {
-            let message = format!("`{alias}` was refused: the answer belongs to another call.");
+        let digest = self.arguments().digest();
+        if question.digest != digest || question.call_id != self.call().call_id {
+            let message = format!("`{alias}` was refused: the answer belongs to another call. {ASK_AGAIN}");
             return Err(self.decided.refuse(message));
         }
-        let (answer, surface) = match closing {
-            Closing::Answered { answer, surface } => (answer, surface),
+        let (answer, surface, by, shown) = match closing {
+            Closing::Answered { answer, surface, by, shown } => (answer, surface, by, shown),
             Closing::Expired => {
                 let message = format!(
                     "`{alias}` was refused: nobody answered in time. Ask the person before you try again."
@@ -183,11 +227,12 @@ impl AskingCall {
                 return Err(self.decided.refuse(message));
             }
         };
-        let tool = self.call().tool_id.clone();
-        let lifetime_and_scope: Option<(Lifetime, &Scope)> = match answer {
-            Answer::Once => None,
-            Answer::Session { scope } => Some((Lifetime::Session(question.session.clone()), scope)),
-            Answer::Run { scope } => Some((Lifetime::Run(question.run.clone()), scope)),
+        let lifetime = match answer {
+            Answer::Once => Lifetime::Once,
+            Answer::Session { .. } => Lifetime::Session(question.session.clone()),
+            Answer::Run { .. } => Lifetime::Run(question.run.clone()),
+            Answer::Until { time, .. } => Lifetime::Until(*time),
+            // A no needs no proof of what it was given for.
             Answer::Deny { reason } => {
                 let message = match reason {
                     Some(reason) => format!("The person refused `{alias}` and says: {reason}"),
@@ -196,33 +241,59 @@ impl AskingCall {
                 return Err(self.decided.refuse(message));
             }
         };
-        // Only what was offered can be granted, and what must be asked every time is never remembered.
-        let grant = lifetime_and_scope
-            .filter(|(_, scope)| !question.every_time && question.scopes.contains(scope))
-            .map(|(lifetime, scope)| Grant {
-                tool,
-                scope: scope.clone(),
-                lifetime,
-                granted_by: surface.clone(),
-            });
+        let scope = answer.scope();
+        let stale = if *shown != Some(digest) {
+            Some("the answer was given for other arguments")
+        } else if question.folder != now.folder {
+            Some("the working folder changed while the question stood")
+        } else if question.policy != Some(now.policy) {
+            Some("the rules changed while the question stood")
+        } else if scope.is_some_and(|scope| !question.offers(scope)) {
+            Some("the answer grants what was not offered")
+        } else {
+            None
+        };
+        if let Some(why) = stale {
+            return Err(self.decided.refuse(format!("`{alias}` was refused: {why}. {ASK_AGAIN}")));
+        }
+        let grant = Grant {
+            id: id.clone(),
+            tool: self.call().tool_id.clone(),
+            scope: scope.cloned().unwrap_or_else(|| self.own_scope()),
+            lifetime,
+            granted_by: surface.clone(),
+            by: by.clone(),
+            given,
+            question: Some(question.id.clone()),
+        };
         let granted_by = Some(surface.clone());
-        Ok((AuthorizedCall { decided: self.decided, granted_by, answered: true }, grant))
+        Ok((AuthorizedCall { decided: self.decided, granted_by, grant: Some(id), answered: true }, grant))
+    }
+
+    /// The narrowest that the call is about, for the record of a yes to it alone.
+    fn own_scope(&self) -> Scope {
+        Question::offered(&self.decided.decision.scopes, false).into_iter().next().unwrap_or(Scope::Tool)
     }
 }
+
+/// What the model reads where an answer does not count.
+const ASK_AGAIN: &str = "Nothing was run; call it again, and the person is asked again.";
 
 /// A call that may run once its intent is committed.
 #[derive(Debug)]
 pub struct AuthorizedCall {
     pub(super) decided: DecidedCall,
     pub(super) granted_by: Option<String>,
+    /// The yes that let it through.
+    pub(super) grant: Option<GrantId>,
     /// A person was asked about this very call.
     pub(super) answered: bool,
 }
 
 impl AuthorizedCall {
     /// By policy alone, or by something that stands in for an answer.
-    fn standing(decided: DecidedCall, granted_by: Option<String>) -> Self {
-        Self { decided, granted_by, answered: false }
+    fn standing(decided: DecidedCall, granted_by: Option<String>, grant: Option<GrantId>) -> Self {
+        Self { decided, granted_by, grant, answered: false }
     }
 
     /// The host's id.
@@ -253,6 +324,11 @@ impl AuthorizedCall {
     /// Who answered the ask; none if policy allowed it.
     pub fn granted_by(&self) -> Option<&str> {
         self.granted_by.as_deref()
+    }
+
+    /// The yes that let it through, be it one that stood or the answer to its own question; none where policy or a flag did.
+    pub fn grant(&self) -> Option<&GrantId> {
+        self.grant.as_ref()
     }
 
     /// Descriptor and facts of the tool.

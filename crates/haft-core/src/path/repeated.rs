@@ -12,7 +12,7 @@ use super::prepared::PreparedArguments;
 use crate::call::ToolCall;
 use crate::declaration::ToolDeclaration;
 use crate::facts::Effect;
-use crate::ids::CallId;
+use crate::ids::{CallId, GrantId};
 use crate::policy::Decision;
 use crate::ports::{Tool, Touches};
 use crate::result::ToolResult;
@@ -54,7 +54,13 @@ impl AuthorizedCall {
         result.alias.clone_from(&self.call().alias);
         result.duration_ms = 0;
         result.skipped = true;
-        Ok(RepeatedCall { decided: self.decided, granted_by: self.granted_by, from, result })
+        Ok(RepeatedCall {
+            decided: self.decided,
+            granted_by: self.granted_by,
+            grant: self.grant,
+            from,
+            result,
+        })
     }
 
     /// What the call touches; everything if the tool cannot say.
@@ -87,6 +93,7 @@ fn touches(tool: &dyn Tool, arguments: &PreparedArguments) -> Touches {
 pub struct RepeatedCall {
     decided: DecidedCall,
     granted_by: Option<String>,
+    grant: Option<GrantId>,
     from: CallId,
     result: ToolResult,
 }
@@ -110,6 +117,11 @@ impl RepeatedCall {
     /// Who answered the ask; none if policy allowed it.
     pub fn granted_by(&self) -> Option<&str> {
         self.granted_by.as_deref()
+    }
+
+    /// The standing yes that let it through; none where policy or a flag did.
+    pub fn grant(&self) -> Option<&GrantId> {
+        self.grant.as_ref()
     }
 
     /// Descriptor and facts of the tool.

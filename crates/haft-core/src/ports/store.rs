@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactVersion;
-use crate::ids::{ProjectId, RunId, SessionId};
+use crate::ids::{GrantId, ProjectId, RunId, SessionId};
 use crate::journal::{Batch, Committed, Head, SealedRecord};
 use crate::ports::{BoxFuture, Timestamp};
 use haft_schema::Digest;
@@ -182,6 +182,12 @@ pub trait SessionRows: Send + Sync {
         owner: &'a str,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Lease, StoreError>>;
+    /// Who holds the lease of a session now; none if nobody alive does. Nothing is taken or changed.
+    fn holder<'a>(
+        &'a self,
+        session: &'a SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Lease>, StoreError>>;
     /// Says that the owner is still there.
     fn renew<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BoxFuture<'a, Result<(), StoreError>>;
     /// Gives the lease back.
@@ -238,6 +244,23 @@ pub trait BlobRows: Send + Sync {
     fn blob<'a>(&'a self, digest: &'a Digest) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>>;
 }
 
+/// Grants that were taken back. What was granted lives in the process that owns the session; this is how another process reaches
+/// it: the owner looks here before it lets a grant stand in for an answer.
+pub trait GrantRows: Send + Sync {
+    /// Takes a grant back, for good; it may be called without the lease. Gives when it was first taken back.
+    fn revoke_grant<'a>(
+        &'a self,
+        session: &'a SessionId,
+        grant: &'a GrantId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Timestamp, StoreError>>;
+    /// The grants of a session that were taken back, and when, in order.
+    fn revoked_grants<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<(GrantId, Timestamp)>, StoreError>>;
+}
+
 /// Projects that the user named.
 pub trait ProjectRows: Send + Sync {
     /// Adds or replaces a project.
@@ -251,6 +274,6 @@ pub trait ProjectRows: Send + Sync {
 }
 
 /// All that lasts.
-pub trait Store: SessionRows + JournalRows + ArtifactRows + BlobRows + ProjectRows {}
+pub trait Store: SessionRows + JournalRows + ArtifactRows + BlobRows + GrantRows + ProjectRows {}
 
-impl<T: SessionRows + JournalRows + ArtifactRows + BlobRows + ProjectRows> Store for T {}
+impl<T: SessionRows + JournalRows + ArtifactRows + BlobRows + GrantRows + ProjectRows> Store for T {}

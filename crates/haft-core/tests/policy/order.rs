@@ -4,7 +4,8 @@ use haft_core::Grant;
 use haft_core::facts::Permission::{Allow, Ask, Deny};
 use haft_core::path::{Resolution, Standing};
 use haft_core::policy::{EffectMatch, Glob, Layer, Outcome, Rule, Ruling, ValueMatch, ValueTest, WhyLost};
-use haft_core::{Lifetime, RunId, Scope, SessionId, Timestamp};
+use haft_core::profile::ApprovalMode;
+use haft_core::{GrantId, Lifetime, RunId, Scope, SessionId, Timestamp};
 use serde_json::json;
 
 use crate::world::{decide, decided, id, in_project, profile, rule, tools};
@@ -94,14 +95,13 @@ fn neither_a_grant_nor_yes_lifts_a_deny() {
     };
     let profile = profile(vec![deny], vec![]);
     let (run, session) = (RunId::new("r"), SessionId::new("s"));
-    let grant = Grant {
-        tool: id("builtin:f.read"),
-        scope: Scope::Tool,
-        lifetime: Lifetime::Session(session.clone()),
-        granted_by: "terminal".into(),
-    };
+    let lifetime = Lifetime::Session(session.clone());
+    let grant =
+        Grant::new(GrantId::new("g"), id("builtin:f.read"), Scope::Tool, lifetime, "terminal", Timestamp(0));
     let call = decided(&profile, "f_read", json!({"path": "secrets/key"}), &in_project());
-    let standing = Standing { grants: &[grant], yes: true, run: &run, session: &session, now: Timestamp(0) };
+    let approval = ApprovalMode::Off;
+    let standing =
+        Standing { grants: &[grant], yes: true, approval, run: &run, session: &session, now: Timestamp(0) };
     let Resolution::Refused(refused) = call.resolve(standing) else { panic!("it was not refused") };
     // The model reads the reason and never where the rule stands.
     assert_eq!(refused.message, "`f_read` was refused: a rule forbids it: people read secrets.");

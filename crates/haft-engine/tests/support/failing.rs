@@ -1,23 +1,54 @@
 //! A store whose appends fail after a number of commits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use haft_core::journal::{Batch, Committed, SealedRecord};
 use haft_core::ports::{
-    ArtifactRows, AuditFile, BlobRows, BoxFuture, JournalRows, Lease, NewSession, ProjectRow, ProjectRows,
-    RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp,
+    ArtifactRows, AuditFile, BlobRows, BoxFuture, GrantRows, JournalRows, Lease, NewSession, ProjectRow,
+    ProjectRows, RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp,
 };
-use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SessionId};
+use haft_core::{ArtifactVersion, Digest, GrantId, ProjectId, RunId, SessionId};
 
 pub struct FailingStore {
     inner: Arc<dyn Store>,
     left: AtomicU32,
+    /// What was taken back cannot be read.
+    pub blind: AtomicBool,
 }
 
 impl FailingStore {
     pub fn new(inner: Arc<dyn Store>, commits: u32) -> Self {
-        Self { inner, left: AtomicU32::new(commits) }
+        Self { inner, left: AtomicU32::new(commits), blind: AtomicBool::new(false) }
+    }
+}
+
+fn full() -> StoreError {
+    StoreError::Unusable {
+        place: "the disk".into(),
+        reason: "it is full".into(),
+        next_step: "Make room".into(),
+    }
+}
+
+impl GrantRows for FailingStore {
+    fn revoke_grant<'a>(
+        &'a self,
+        session: &'a SessionId,
+        grant: &'a GrantId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Timestamp, StoreError>> {
+        self.inner.revoke_grant(session, grant, now)
+    }
+
+    fn revoked_grants<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<(GrantId, Timestamp)>, StoreError>> {
+        if self.blind.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Err(full())));
+        }
+        self.inner.revoked_grants(session)
     }
 }
 
@@ -27,12 +58,7 @@ impl JournalRows for FailingStore {
         if left.is_ok() {
             return self.inner.append(lease, batch);
         }
-        let full = StoreError::Unusable {
-            place: "the disk".into(),
-            reason: "it is full".into(),
-            next_step: "Make room".into(),
-        };
-        Box::pin(std::future::ready(Err(full)))
+        Box::pin(std::future::ready(Err(full())))
     }
 
     fn records<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
@@ -87,6 +113,14 @@ impl SessionRows for FailingStore {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         self.inner.lease(session, owner, now)
+    }
+
+    fn holder<'a>(
+        &'a self,
+        session: &'a SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Lease>, StoreError>> {
+        self.inner.holder(session, now)
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -10,8 +10,10 @@ mod sessions;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_core::ports::{BlobRows, BoxFuture, ProjectRow, ProjectRows, SessionRow, StoreError};
-use haft_core::{ArtifactVersion, Digest, ProjectId, RunId, SealedRecord, SessionId};
+use haft_core::ports::{
+    BlobRows, BoxFuture, GrantRows, ProjectRow, ProjectRows, SessionRow, StoreError, Timestamp,
+};
+use haft_core::{ArtifactVersion, Digest, GrantId, ProjectId, RunId, SealedRecord, SessionId};
 
 use indexmap::IndexMap;
 
@@ -59,6 +61,7 @@ struct State {
     artifacts: HashMap<SessionId, BTreeMap<(String, u32), StoredArtifact>>,
     blobs: BTreeMap<Digest, Vec<u8>>,
     projects: BTreeMap<ProjectId, ProjectRow>,
+    revoked_grants: HashMap<SessionId, IndexMap<GrantId, Timestamp>>,
 }
 
 #[derive(Debug)]
@@ -86,6 +89,33 @@ impl BlobRows for MemoryStore {
 
     fn blob<'a>(&'a self, digest: &'a Digest) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
         Box::pin(async move { Ok(self.state().blobs.get(digest).cloned()) })
+    }
+}
+
+impl GrantRows for MemoryStore {
+    fn revoke_grant<'a>(
+        &'a self,
+        session: &'a SessionId,
+        grant: &'a GrantId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Timestamp, StoreError>> {
+        Box::pin(async move {
+            let mut state = self.state();
+            state.live(session)?;
+            let revoked = state.revoked_grants.entry(session.clone()).or_default();
+            Ok(*revoked.entry(grant.clone()).or_insert(now))
+        })
+    }
+
+    fn revoked_grants<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Vec<(GrantId, Timestamp)>, StoreError>> {
+        Box::pin(async move {
+            let state = self.state();
+            let revoked = state.revoked_grants.get(session);
+            Ok(revoked.into_iter().flatten().map(|(id, time)| (id.clone(), *time)).collect())
+        })
     }
 }
 

@@ -58,6 +58,18 @@ impl SessionRows for MemoryStore {
         })
     }
 
+    fn holder<'a>(
+        &'a self,
+        session: &'a SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Lease>, StoreError>> {
+        Box::pin(async move {
+            let state = self.state();
+            state.live(session)?;
+            Ok(lease::holder(state.leases.get(session), session, now, |_| false))
+        })
+    }
+
     fn renew<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut state = self.state();
@@ -89,7 +101,7 @@ impl State {
     }
 
     /// An error if the session is not there or was deleted.
-    fn live(&self, id: &SessionId) -> Result<(), StoreError> {
+    pub(super) fn live(&self, id: &SessionId) -> Result<(), StoreError> {
         match self.find(id) {
             Some(session) if !session.deleted => Ok(()),
             Some(_) => Err(StoreError::Missing { what: format!("session {id}: it was deleted") }),

@@ -1,13 +1,14 @@
 //! The store in one SQLite database and a folder of blobs: what `haft` keeps in its home.
 //!
 //! Everything that is written goes through one queue with group commit (`commit.rs`); everything is read through one other
-//! connection, which never waits for a sync. Tables stand in `format-1.sql`. No clock is read here: times are handed in.
+//! connection, which never waits for a sync. Tables stand in `format-1.sql` and `format-2.sql`. No clock is read here: times are handed in.
 //! Files and artifact texts of any size are rows of the database for now; only before-images are blobs.
 
 mod audit;
 mod commit;
 #[cfg(test)]
 mod crash_tests;
+mod grants;
 mod journal;
 mod projects;
 mod removal;

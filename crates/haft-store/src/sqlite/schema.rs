@@ -28,7 +28,7 @@ const SHORTEST: u64 = 512;
 const NOT_OURS: &str = "Move it away, or choose another home with --home; nothing was changed";
 
 /// Steps from an empty database to the newest format; step `n` makes format `n + 1`. Never edit one that was released.
-const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("format-1.sql"), include_str!("format-2.sql")];
 
 /// The newest format.
 pub(crate) fn newest_format() -> u32 {

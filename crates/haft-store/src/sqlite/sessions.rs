@@ -80,6 +80,22 @@ impl SessionRows for SqliteStore {
         }))
     }
 
+    fn holder<'a>(
+        &'a self,
+        session: &'a SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<Lease>, StoreError>> {
+        Box::pin(async move {
+            self.read(
+                || None,
+                |connection| {
+                    let row = live_session(connection, session, &self.database())?;
+                    Ok(lease::holder(row.as_ref(), session, now, process::is_gone))
+                },
+            )
+        })
+    }
+
     fn renew<'a>(&'a self, lease: &'a Lease, now: Timestamp) -> BoxFuture<'a, Result<(), StoreError>> {
         let (lease, database) = (lease.clone(), self.database());
         Box::pin(self.committer.write(move |connection| {

@@ -11,7 +11,7 @@ use haft_core::journal::{
 };
 use haft_core::path::{InjectedValues, Resolution, Standing};
 use haft_core::ports::{Lease, NewSession, Store, StoreError, Tool, ToolContext};
-use haft_core::profile::RunKind;
+use haft_core::profile::{ApprovalMode, RunKind};
 use haft_core::result::FileChange;
 use haft_core::turn::TurnAliases;
 use haft_core::*;
@@ -58,7 +58,14 @@ pub fn authorized(invocation: &InvocationId) -> AuthorizedCall {
     let haft_core::gate::Admission::Admitted(call) = admitted else { panic!("not admitted") };
     let decided = call.prepare(&InjectedValues::default()).unwrap().decide(&Default::default());
     let (run, session) = (RunId::new("r"), SessionId::new("s"));
-    let standing = Standing { grants: &[], yes: false, run: &run, session: &session, now: Timestamp(0) };
+    let standing = Standing {
+        grants: &[],
+        yes: false,
+        approval: ApprovalMode::Ask,
+        run: &run,
+        session: &session,
+        now: Timestamp(0),
+    };
     match decided.resolve(standing) {
         Resolution::Authorized(call) => call,
         other => panic!("not authorized: {other:?}"),
@@ -153,6 +160,7 @@ impl<'a> RunWriter<'a> {
             repairs: Vec::new(),
             decision: Some("allow".into()),
             rule: Some("tool default".into()),
+            grant: None,
             granted_by: None,
         });
         batch.record(self.now(), &requested).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use haft_core::consent::HostPlaces;
-use haft_core::{Grant, Lifetime, Scope, Services, SessionId, ToolId};
+use haft_core::{Grant, GrantId, Lifetime, Scope, Services, SessionId, Timestamp, ToolId};
 use haft_tools::files::BeforeImages;
 use haft_tools::host::{self, HostFiles};
 
@@ -99,10 +99,6 @@ impl HostFiles for Files {
 
 /// A yes of the session for a tool of the family.
 pub(crate) fn grant(tool: &str, scope: Scope) -> Grant {
-    Grant {
-        tool: ToolId::builtin(tool),
-        scope,
-        lifetime: Lifetime::Session(SessionId::new("s_1")),
-        granted_by: "test".to_owned(),
-    }
+    let lifetime = Lifetime::Session(SessionId::new("s_1"));
+    Grant::new(GrantId::new("g_1"), ToolId::builtin(tool), scope, lifetime, "test", Timestamp(0))
 }

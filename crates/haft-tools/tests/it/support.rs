@@ -14,6 +14,7 @@ use haft_core::journal::Head;
 use haft_core::path::{InjectedValues, Resolution, Standing, StartedCall};
 use haft_core::policy::Decision;
 use haft_core::ports::NeverCancelled;
+use haft_core::profile::ApprovalMode;
 use haft_core::turn::TurnAliases;
 use haft_core::{
     ArtifactVersion, Batch, Cancel, Clock, ErrorClass, Gate, Grant, Ids, InvocationId, Profile, ProjectId,
@@ -81,7 +82,14 @@ impl Invocation {
     /// True if the call may run with these grants alone, nobody being there to ask.
     pub(crate) fn runs_with(&mut self, grants: &[Grant], alias: &str, arguments: Value) -> bool {
         let (run, session) = (RunId::new("r_1"), SessionId::new("s_1"));
-        let standing = Standing { grants, yes: false, run: &run, session: &session, now: Timestamp(0) };
+        let standing = Standing {
+            grants,
+            yes: false,
+            approval: ApprovalMode::Ask,
+            run: &run,
+            session: &session,
+            now: Timestamp(0),
+        };
         match self.decided(alias, arguments).unwrap().resolve(standing) {
             Resolution::Authorized(_) => true,
             Resolution::Asking(_) | Resolution::Refused(_) => false,
@@ -115,7 +123,14 @@ impl Invocation {
 
     fn start(&mut self, alias: &str, arguments: Value) -> Result<StartedCall, ToolError> {
         let (run, session) = (RunId::new("r_1"), SessionId::new("s_1"));
-        let standing = Standing { grants: &[], yes: true, run: &run, session: &session, now: Timestamp(0) };
+        let standing = Standing {
+            grants: &[],
+            yes: true,
+            approval: ApprovalMode::Ask,
+            run: &run,
+            session: &session,
+            now: Timestamp(0),
+        };
         let authorized = match self.decided(alias, arguments)?.resolve(standing) {
             Resolution::Authorized(call) => call,
             Resolution::Asking(call) => panic!("{:?} is asked every time", call.call()),

@@ -3,6 +3,7 @@
 use haft_core::event::RunEvent;
 use serde_json::Value;
 
+use crate::commands::grants::grant_line;
 use crate::output::counted;
 use crate::terminal::screen::call_line;
 use crate::untrusted::visible_short;
@@ -69,6 +70,14 @@ pub(super) fn line(event: &RunEvent) -> String {
                 surface => format!("{answer}, by {surface}"),
             }
         }
+        "grant_given" => {
+            let grant = payload.get("grant").cloned().unwrap_or_default();
+            match serde_json::from_value::<haft_core::Grant>(grant) {
+                Ok(grant) => visible_short(&grant_line(&grant), WIDTH),
+                Err(_) => visible_short(&payload.to_string(), WIDTH),
+            }
+        }
+        "grant_revoked" => format!("{} taken back", text("grant")),
         "run_ended" => {
             let said = if text("message").is_empty() { text("text") } else { text("message") };
             let said = visible_short(said, WIDTH);
