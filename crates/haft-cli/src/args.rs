@@ -351,6 +351,9 @@ pub(crate) enum PolicyCommand {
         #[arg(long, value_name = "JSON")]
         args: Option<String>,
     },
+    /// Say which questions would come, tool by tool, and what would become of them where nobody is there
+    #[command(after_help = "Example: haft policy questions --profile nanoclaw --json")]
+    Questions,
     /// Look for rules that never decide (the default)
     #[command(after_help = "Example: haft policy lint --profile nanoclaw")]
     Lint,

@@ -13,6 +13,7 @@ pub(crate) mod parse;
 pub(crate) mod policy;
 pub(crate) mod profile;
 pub(crate) mod project;
+pub(crate) mod questions;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod tools;

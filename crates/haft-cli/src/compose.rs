@@ -27,6 +27,7 @@ use crate::surroundings;
 use crate::terminal::screen::Screen;
 use crate::terminal::surface::TerminalSurface;
 use crate::toolset;
+use crate::unattended;
 
 /// Store and engine over the home.
 pub(crate) struct Workplace {
@@ -140,7 +141,7 @@ impl Workplace {
     pub(crate) async fn choose(&self) -> Result<Chosen, Failure> {
         let session = self.session_choice();
         let row = self.engine.find(&session).await?;
-        let (name, loaded) = self.setup.profile(row.as_ref().map(|row| row.profile.as_str()))?;
+        let (name, mut loaded) = self.setup.profile(row.as_ref().map(|row| row.profile.as_str()))?;
         let tools = self.setup.compile(&loaded)?;
         let named = self.setup.globals.project.as_deref().map(ProjectId::from);
         let project = named.or_else(|| row.and_then(|row| row.project));
@@ -149,17 +150,20 @@ impl Workplace {
             None => None,
         };
         let grants = self.grants(&tools, &loaded.profile, project_folder.as_deref())?;
+        let environment = ConsentEnvironment {
+            project,
+            project_folder,
+            host: Some(folders::places(self.setup.home.root())),
+            attended: surroundings::has_terminal() && !self.setup.globals.json,
+        };
+        unattended::fix(&mut loaded.profile.unattended, environment.project_folder.as_deref())?;
+        unattended::check(&loaded, &tools, &environment)?;
         Ok(Chosen {
             session,
             profile_name: name.text(),
             profile: Arc::new(loaded.profile),
             tools,
-            environment: ConsentEnvironment {
-                project,
-                project_folder,
-                host: Some(folders::places(self.setup.home.root())),
-                attended: surroundings::has_terminal() && !self.setup.globals.json,
-            },
+            environment,
             grants,
         })
     }
@@ -296,7 +300,7 @@ fn watch() -> Watch {
 }
 
 /// A path as tools name it: absolute, links resolved. A relative one starts from the project's folder, if there is one.
-fn real(path: &str, project_folder: Option<&str>) -> Result<String, Failure> {
+pub(crate) fn real(path: &str, project_folder: Option<&str>) -> Result<String, Failure> {
     let path = Path::new(path);
     let path = match project_folder {
         Some(folder) if path.is_relative() => Path::new(folder).join(path),

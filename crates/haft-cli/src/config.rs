@@ -4,6 +4,7 @@
 
 mod show;
 
+use haft_core::budget::{Money, Price};
 use haft_core::policy::Rule;
 use haft_models::Api;
 use indexmap::IndexMap;
@@ -57,6 +58,8 @@ pub(crate) struct ModelEntry {
     pub(crate) max_tokens: Option<u32>,
     /// Longest wait for the next bytes of an answer, in seconds.
     pub(crate) idle_timeout_s: Option<u64>,
+    /// What a million tokens cost.
+    pub(crate) price: Option<Price>,
     /// Fields that every request carries besides Haft's own.
     pub(crate) extra: Map<String, serde_json::Value>,
 }
@@ -175,6 +178,7 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
             .whole("max_tokens", 1, u64::from(u32::MAX))
             .and_then(|tokens| u32::try_from(tokens).ok()),
         idle_timeout_s: table.whole("idle_timeout_s", 1, 24 * 3600),
+        price: price(&table),
         extra: table
             .free_table("extra")
             .iter()
@@ -183,6 +187,24 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
     };
     table.finish();
     entry
+}
+
+/// `price`: `input` and `output`, for a million tokens each.
+fn price(entry: &TableReader<'_>) -> Option<Price> {
+    let node = &entry.entry("price")?.node;
+    let table = entry.table("price")?;
+    let of = |key: &'static str| table.number(key, 0.0, 1e6).and_then(Money::of_units);
+    let (input, output) = (of("input"), of("output"));
+    for key in ["input", "output"] {
+        if table.entry(key).is_none() {
+            let hint = Some(
+                "for example `price = { input = 3.0, output = 15.0 }`, for a million tokens each".to_owned(),
+            );
+            table.problems().add(node.at, format!("a price needs `{key}`"), hint);
+        }
+    }
+    table.finish();
+    Some(Price { input: input?, output: output? })
 }
 
 fn bad_model_name(name: &str) -> Option<&'static str> {
@@ -223,6 +245,7 @@ mod tests {
             seed = 7
             max_tokens = 512
             idle_timeout_s = 30
+            price = { input = 3, output = 0.25 }
             extra = { thinking = { type = "adaptive" } }
             [registry]
             allow_override = true
@@ -250,6 +273,7 @@ mod tests {
                     seed: Some(7),
                     max_tokens: Some(512),
                     idle_timeout_s: Some(30),
+                    price: Some(Price { input: Money(3_000_000), output: Money(250_000) }),
                     extra: serde_json::json!({"thinking": {"type": "adaptive"}}).as_object().unwrap().clone(),
                 },
             )]),

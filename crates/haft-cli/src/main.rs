@@ -16,12 +16,14 @@ mod folders;
 mod home;
 mod models;
 mod output;
+mod prices;
 mod profiles;
 mod rules;
 mod setup;
 mod surroundings;
 mod terminal;
 mod toolset;
+mod unattended;
 mod untrusted;
 
 use std::future::Future;

@@ -5,6 +5,7 @@
 
 mod front;
 mod layers;
+mod limits;
 mod running;
 mod sources;
 mod write;

@@ -13,6 +13,7 @@
 pub mod artifact;
 pub mod budget;
 pub mod call;
+pub mod capability;
 pub mod catalog;
 pub mod channel;
 pub mod consent;
@@ -33,6 +34,7 @@ pub mod path;
 pub mod policy;
 pub mod ports;
 pub mod profile;
+pub mod prospect;
 pub mod query;
 pub mod registry;
 pub mod render;

@@ -6,11 +6,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budgets;
+use crate::capability::Capabilities;
 use crate::facts::Permission;
 use crate::ids::ToolId;
 use crate::policy::{Plan, Policy};
 use crate::render::Renderer;
 use crate::spill::SpillPolicy;
+use crate::streak::LoopLimits;
 
 /// What kind of run a profile makes (CONFLICT-26).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -160,6 +162,12 @@ pub struct Profile {
     pub policy: Policy,
     /// Its budgets.
     pub budgets: Budgets,
+    /// After how many failures or refusals of the same kind a run is ended.
+    #[serde(default, rename = "loop")]
+    pub loops: LoopLimits,
+    /// What it may do beyond what needs no yes, where nobody is there (CONFLICT-28).
+    #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
+    pub unattended: Capabilities,
     /// How the calls of a batch run.
     pub execution: ExecutionMode,
     /// Most calls at once in parallel mode, from 1 to [`Profile::MOST_WORKERS`] (CFG-03 `max_workers`).
@@ -224,6 +232,8 @@ impl Profile {
             tools: ToolSelection::default(),
             policy: Policy::default(),
             budgets: Budgets::default(),
+            loops: LoopLimits::default(),
+            unattended: Capabilities::default(),
             execution: ExecutionMode::Serial,
             max_workers: Self::DEFAULT_WORKERS,
             reuse: Reuse::default(),

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use haft_core::budget::Resource;
 use haft_core::consent::{Answer, Circumstances, Closing, Opening};
-use haft_core::gate::Admission;
+use haft_core::gate::{Admission, used_up_text};
 use haft_core::journal::{ConsentClosed, GrantGiven, Payload, ToolCallRequested};
 use haft_core::path::{AskingCall, PreparedArguments, Refused, Resolution, Standing};
 use haft_core::policy::{Decision, Outcome};
@@ -78,6 +79,10 @@ impl Driver {
             let message = was_stopped(&admitted.call().alias);
             return self.refuse(admitted.refuse(ErrorCode::CALL_CANCELLED, message));
         }
+        if self.bench.time_is_over() {
+            return self
+                .refuse(admitted.refuse(ErrorCode::BUDGET_EXHAUSTED, used_up_text(Resource::WallTime)));
+        }
         let prepared = match admitted.prepare(&self.injected) {
             Ok(prepared) => prepared,
             Err(refused) => return self.refuse(*refused),
@@ -93,6 +98,7 @@ impl Driver {
             self.tell_of_grants()?;
             grants = self.session.live_grants();
         }
+        grants.retain(|grant| self.bounds.allow(grant));
         let standing = Standing {
             grants: &grants,
             yes: self.options.yes,
@@ -106,6 +112,7 @@ impl Driver {
             Resolution::Authorized(authorized) => {
                 if let Some(grant) = authorized.grant() {
                     self.session.used(grant);
+                    self.bounds.used(grant);
                 }
                 self.note_requested_call(&authorized)?;
                 Ok(Decided::Authorized(authorized))
@@ -120,6 +127,7 @@ impl Driver {
         let timeout = self.options.profile.consent.timeout_s;
         let now = self.session.clock().now();
         let deadline = (timeout > 0).then(|| now.plus(timeout.saturating_mul(1_000)));
+        let deadline = [deadline, self.bench.ends_at].into_iter().flatten().min();
         let question = asking.question(Opening {
             id: consent,
             session: self.session.lease.session.clone(),
@@ -213,8 +221,20 @@ impl Driver {
         self.settle_refused(*authorized.give_up(ErrorCode::TOOL_DENIED, message))
     }
 
+    /// The end of a call that may run and does not, because the model could not be given its result.
+    pub(crate) fn give_up_for_want_of_room(
+        &mut self,
+        authorized: AuthorizedCall,
+    ) -> Result<CallOutcome, EngineError> {
+        let message = used_up_text(Resource::OutputBytes);
+        self.settle_refused(*authorized.give_up(ErrorCode::BUDGET_EXHAUSTED, message))
+    }
+
     /// Commits the intent and runs the tool.
     async fn execute(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+        if !self.bounds.hold_output(&authorized, &self.options.profile) {
+            return self.give_up_for_want_of_room(authorized);
+        }
         let trace = self.trace(&authorized);
         let decision = Some((authorized.decision().outcome, authorized.decision().rule.clone()));
         let granted_by = authorized.granted_by().map(str::to_owned);

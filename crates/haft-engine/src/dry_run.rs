@@ -1,12 +1,13 @@
 //! What would happen: decode, gate, prepare and decide, with nothing run and nothing stored.
 
+use haft_core::capability::Pledges;
 use haft_core::gate::Admission;
 use haft_core::path::{InjectedValues, Refused, Resolution, Standing};
 use haft_core::policy::Decision;
 use haft_core::snapshot::{CompileError, compile};
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    ConsentId, Gate, InvocationId, Question, RequestedCall, RunId, ToolRegistry, ToolTurnContract,
+    ConsentId, Gate, GrantId, InvocationId, Question, RequestedCall, RunId, ToolRegistry, ToolTurnContract,
 };
 use serde_json::Value;
 
@@ -50,13 +51,19 @@ pub fn dry_run(
         model: options.model.clone(),
     };
     let (run, session) = (RunId::new("r_dry"), haft_core::SessionId::new("s_dry"));
+    let now = engine.parts.clock.now();
+    let mut all = grants.to_vec();
+    if !environment.attended {
+        let fresh = || GrantId::new("g_dry");
+        all.extend(Pledges::open(&options.profile.unattended, &run, now, fresh).1);
+    }
     let standing = Standing {
-        grants,
+        grants: &all,
         yes: options.yes,
         approval: options.profile.approval,
         run: &run,
         session: &session,
-        now: engine.parts.clock.now(),
+        now,
     };
     let admissions = Gate::new(tools).admit(&contract, attempts);
     Ok(admissions

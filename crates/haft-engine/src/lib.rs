@@ -6,12 +6,16 @@
 //! It meets stores, models, tools and surfaces in the ports of `haft-core` alone. It must not read files, the environment or
 //! a clock of its own, and holds no lock while a person thinks.
 
+mod allowance;
 mod artifacts;
+mod asking;
 mod batch;
+mod bounds;
 mod consent;
 mod context;
 mod dry_run;
 mod earlier;
+mod ending;
 mod engine;
 mod error;
 mod grants;

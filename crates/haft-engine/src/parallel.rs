@@ -165,6 +165,8 @@ impl Parallel<'_> {
             let mut before = before.chain(self.running.iter().map(|one| &one.footprint));
             if self.running.len() + starting.len() >= self.workers
                 || before.any(|one| next.footprint.meets(one))
+                // What is left may be held by others and be free again when they have ended.
+                || (!(self.running.is_empty() && starting.is_empty()) && !self.driver.bounds.has_output_room())
             {
                 at += 1;
                 continue;
@@ -182,7 +184,14 @@ impl Parallel<'_> {
                 continue;
             }
             match self.driver.repeat(authorized).await? {
-                Fate::Runs(authorized) => starting.push(Ready { slot, authorized, footprint }),
+                Fate::Runs(authorized) => {
+                    if self.driver.bounds.hold_output(&authorized, &self.driver.options.profile) {
+                        starting.push(Ready { slot, authorized, footprint });
+                    } else {
+                        let outcome = self.driver.give_up_for_want_of_room(authorized)?;
+                        self.fill(slot, outcome);
+                    }
+                }
                 Fate::Repeats(repeated) => {
                     let outcome = self.driver.settle_repeated(&repeated)?;
                     self.fill(slot, outcome);

@@ -4,20 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::artifact::Artifacts;
+use haft_core::budget::Price;
 use haft_core::event::RunEvent;
-use haft_core::journal::{ContextAssembled, Head, Payload, RunEnded, RunStarted, RunStatus};
+use haft_core::journal::{ContextAssembled, GrantGiven, Head, Payload, RunEnded, RunStarted, RunStatus};
 use haft_core::notes::SessionNotes;
 use haft_core::path::InjectedValues;
 use haft_core::policy::Outcome;
 use haft_core::snapshot::compile;
 use haft_core::turn::TurnAliases;
 use haft_core::{
-    CompiledTools, Digest, Gate, InvocationId, Profile, RequestedCall, RunId, ToolChoice, ToolResult,
-    ToolTurnContract, WireId,
+    CompiledTools, Digest, Gate, Grant, GrantId, InvocationId, Profile, RequestedCall, RunId, ToolChoice,
+    ToolResult, ToolTurnContract, WireId,
 };
 use serde_json::{Map, Value};
 
 use crate::artifacts::RunArtifacts;
+use crate::bounds::Bounds;
 use crate::context::Stopper;
 use crate::earlier::Earlier;
 use crate::error::EngineError;
@@ -77,6 +79,8 @@ pub struct RunOptions {
     pub call_timeout_ms: Option<u64>,
     /// What the rules say when an answer comes; none where they cannot change while the run lasts.
     pub policy_now: Option<Arc<dyn CurrentPolicy>>,
+    /// What the model's tokens cost; none where that is not known.
+    pub price: Option<Price>,
     /// Who listens.
     pub events: Arc<dyn EventSink>,
 }
@@ -92,6 +96,7 @@ impl RunOptions {
             no_tools: false,
             call_timeout_ms: Some(600_000),
             policy_now: None,
+            price: None,
             events: Arc::new(NoEvents),
         }
     }
@@ -154,6 +159,7 @@ pub(crate) struct Driver {
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) injected: InjectedValues,
     pub(crate) bench: Arc<Workbench>,
+    pub(crate) bounds: Bounds,
 }
 
 impl Driver {
@@ -178,6 +184,11 @@ impl Driver {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),
         };
+        let attended = session.environment.attended;
+        let fresh = || GrantId::new(session.engine.fresh("g_"));
+        let (bounds, pledged) = Bounds::open(&profile, &tools, attended, &run, session.clock().now(), fresh);
+        // A run of single calls has no last turn to keep time for.
+        let ends_at = if prompt.is_some() { bounds.work_ends_at(&tools) } else { bounds.ledger.ends_at() };
         let bench = Arc::new(Workbench {
             session: session.clone(),
             run: run.clone(),
@@ -187,6 +198,7 @@ impl Driver {
             events: options.events.clone(),
             stopper: stopper.clone(),
             call_timeout_ms: options.call_timeout_ms,
+            ends_at,
             grace: Duration::from_secs(profile.consent.grace_s),
         });
         let writer = RunWriter::new(session.clone(), run, options.events.clone());
@@ -194,9 +206,11 @@ impl Driver {
             // What this run does goes by unseen, so what was known before no longer holds.
             *session.earlier() = Earlier::default();
         }
-        let gate = Gate::new(tools.clone());
-        let mut driver = Self { session, options, invocation, tools, gate, writer, stopper, injected, bench };
+        let gate = Gate::with_ledger(tools.clone(), bounds.ledger.clone());
+        let mut driver =
+            Self { session, options, invocation, tools, gate, writer, stopper, injected, bench, bounds };
         driver.note_beginning(prompt)?;
+        driver.take_pledges(pledged)?;
         Ok(driver)
     }
 
@@ -239,6 +253,16 @@ impl Driver {
         };
         self.writer.note(&Payload::ContextAssembled(context), Map::new())?;
         self.tell_of_grants()
+    }
+
+    /// Notes and holds the yeses that were given in advance to a run that nobody attends (CONFLICT-28).
+    fn take_pledges(&mut self, pledged: Vec<Grant>) -> Result<(), EngineError> {
+        for grant in pledged {
+            let given = GrantGiven { epoch: self.session.lease.epoch, grant: grant.clone() };
+            self.writer.note(&Payload::GrantGiven(given), Map::new())?;
+            self.session.hold(grant);
+        }
+        Ok(())
     }
 
     /// Notes what became of grants since the journal was last told.

@@ -101,6 +101,7 @@ impl Driver {
         let blobs = images(&result.content);
         let mut shown = result;
         let spilled_to = self.spill(call.facts, &mut shown, &mut versions);
+        self.bounds.settle_output(&mut shown);
         let view = self.view(&shown, call.arguments);
         let (call_id, alias) = (shown.call_id.clone(), shown.alias.clone());
         let (duration_ms, skipped) = (shown.duration_ms, shown.skipped);
@@ -140,6 +141,7 @@ impl Driver {
 
     /// The end of an attempt that never started.
     pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
+        self.bounds.note_refusal(&refused);
         let result = refused.to_result();
         let file = self.result_file(&result)?;
         let view = self.view(&result, &refused.arguments);

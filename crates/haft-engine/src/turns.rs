@@ -1,26 +1,25 @@
 //! The loop: a model is asked, its calls run, their results go back, until it answers without calls (EXE-11, CONFLICT-26).
 //!
-//! A tool's failure never ends the loop (EXE-09); a broken model answer, a broken store and a stop do (EXE-17).
+//! A tool's failure never ends the loop (EXE-09); a broken model answer, a broken store and a stop do (EXE-17). Where rounds or a
+//! budget are used up, or nothing moves any more, the model has one last turn without tools, to sum up.
 
 use std::sync::Arc;
 
-use haft_core::event::RunEvent;
-use haft_core::journal::{
-    ModelRequestCreated, ModelRequestFailed, ModelTurnCompleted, Payload, RequestedCallRecord, RunEnded,
-    RunStatus,
-};
+use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord, RunEnded, RunStatus};
 use haft_core::message::Message;
-use haft_core::ports::{Model, ModelError, ModelRequest, ModelTurn, TurnSink};
-use haft_core::profile::BreachPolicy;
-use haft_core::turn::{TurnAliases, model_tools};
+use haft_core::ports::{Model, ModelError, ModelTurn};
+use haft_core::profile::{BreachPolicy, RunKind};
+use haft_core::turn::TurnAliases;
 use haft_core::{Attempt, ErrorCode, RunId, ToolChoice, ToolTurnContract};
-use serde_json::{Map, json};
+use serde_json::Map;
 
+use crate::asking::{Ask, Asked};
 use crate::context::Stopper;
+use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::history;
 use crate::render::result_message;
-use crate::run::{Driver, EventSink, RunOptions, RunOutcome};
+use crate::run::{Driver, RunOptions, RunOutcome};
 use crate::session::{Conversation, SessionInner};
 
 /// How a run of a prompt ends, before it is written.
@@ -63,101 +62,130 @@ pub(crate) async fn converse(
     Ok(RunOutcome { run, status, text, error_code: code, message, head })
 }
 
+/// The conversation while a run works on it.
+struct Talk {
+    messages: Vec<Message>,
+    /// The newest visible text of the model.
+    text: String,
+    /// Turns that were asked for.
+    turn: u32,
+}
+
+/// What comes after a turn.
+enum Next {
+    /// Another one.
+    Turn,
+    /// The end.
+    End(End),
+    /// No more tools: the model may sum up.
+    LastTurn(Ending),
+}
+
 impl Driver {
-    async fn turns(&mut self, model: &dyn Model, mut messages: Vec<Message>) -> Result<End, EngineError> {
-        let rounds = self.tools.snapshot().max_rounds;
-        let mut text = String::new();
-        for turn in 1..=rounds {
-            let contract = self.contract();
-            let answer = match self.ask_model(model, turn, &contract, &messages).await? {
-                Ok(answer) => answer,
-                Err(error) => return self.model_failed(turn, &error, text),
-            };
-            text.clone_from(&answer.text);
-            let requested = answer.calls.clone();
-            let attempts =
-                TurnAliases::new(&self.tools, &contract, &self.invocation, turn).decode(requested.clone());
-            self.note_turn(turn, &answer, &attempts)?;
-            if attempts.is_empty() {
-                return Ok(End { status: RunStatus::Completed, code: None, message: None, text });
+    async fn turns(&mut self, model: &dyn Model, messages: Vec<Message>) -> Result<End, EngineError> {
+        let mut talk = Talk { messages, text: String::new(), turn: 0 };
+        let ending = loop {
+            match self.next_turn(model, &mut talk).await? {
+                Next::Turn => {}
+                Next::End(end) => return Ok(end),
+                Next::LastTurn(ending) => break ending,
             }
-            if let Some(end) = self.breach(&attempts, &text) {
-                return Ok(end);
-            }
-            let call_ids = attempts.iter().map(|attempt| attempt.call_id().clone()).collect();
-            messages.push(Message::Assistant {
-                text: answer.text,
-                raw: answer.raw,
-                calls: requested.clone(),
-                call_ids,
-                provider_metadata: answer.provider_metadata,
-            });
-            let outcomes = self.run_batch(&contract, attempts).await?;
-            let renderer = self.options.profile.renderer;
-            let results = outcomes.iter().zip(&requested);
-            messages.push(Message::Results(
-                results
-                    .map(|(outcome, call)| result_message(&outcome.result, call.wire_id().cloned(), renderer))
-                    .collect(),
-            ));
-            if self.stopper.run_is_stopped() {
-                return Ok(cancelled(text));
-            }
+        };
+        match self.options.profile.run_kind {
+            RunKind::Chat => self.last_turn(model, talk, &ending).await,
+            // It ends by a finishing tool, and this one did not (GAT-06).
+            RunKind::Agent => Ok(cut_short(&ending, RunStatus::Failed, talk.text, None)),
         }
-        let message = format!(
-            "The model used all {rounds} rounds and still wants to call tools. Raise `budget.rounds` in the profile, or ask for less at once."
-        );
-        let code = Some(ErrorCode::MAX_TOOL_ROUNDS.to_string());
-        Ok(End { status: RunStatus::Failed, code, message: Some(message), text })
     }
 
-    async fn ask_model(
+    async fn next_turn(&mut self, model: &dyn Model, talk: &mut Talk) -> Result<Next, EngineError> {
+        let rounds = self.tools.snapshot().max_rounds;
+        if talk.turn >= rounds {
+            return Ok(Next::LastTurn(Ending::Rounds(rounds)));
+        }
+        let contract = self.contract();
+        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: None };
+        let answer = match self.ask_model(model, &ask, &talk.messages).await? {
+            Asked::Answered(answer) => *answer,
+            Asked::Failed(error) => return Ok(Next::End(model_failed(&error, talk.text.clone()))),
+            Asked::TooDear(resource) => return Ok(Next::LastTurn(Ending::Budget(resource))),
+        };
+        talk.turn = ask.turn;
+        talk.text.clone_from(&answer.text);
+        let attempts = self.decode(&ask, &answer)?;
+        if attempts.is_empty() {
+            let text = std::mem::take(&mut talk.text);
+            return Ok(Next::End(End { status: RunStatus::Completed, code: None, message: None, text }));
+        }
+        if let Some(end) = self.breach(&attempts, &talk.text) {
+            return Ok(Next::End(end));
+        }
+        let requested = answer.calls.clone();
+        talk.messages.push(Message::Assistant {
+            text: answer.text,
+            raw: answer.raw,
+            calls: answer.calls,
+            call_ids: attempts.iter().map(|attempt| attempt.call_id().clone()).collect(),
+            provider_metadata: answer.provider_metadata,
+        });
+        let outcomes = self.run_batch(&contract, attempts).await?;
+        let renderer = self.options.profile.renderer;
+        let results = outcomes.iter().zip(&requested);
+        talk.messages.push(Message::Results(
+            results
+                .map(|(outcome, call)| result_message(&outcome.result, call.wire_id().cloned(), renderer))
+                .collect(),
+        ));
+        if self.stopper.run_is_stopped() {
+            return Ok(Next::End(cancelled(std::mem::take(&mut talk.text))));
+        }
+        let circle = self.bounds.end_batch(&outcomes, &self.tools).map(Ending::NoProgress);
+        let ending = circle.or_else(|| self.bounds.used_up_by(&outcomes).map(Ending::Budget));
+        Ok(ending.map_or(Next::Turn, Next::LastTurn))
+    }
+
+    /// Asks the model once more, without tools, to say what was done and what is left; that text ends the run.
+    async fn last_turn(
         &mut self,
         model: &dyn Model,
-        turn: u32,
-        contract: &ToolTurnContract,
-        messages: &[Message],
-    ) -> Result<Result<ModelTurn, ModelError>, EngineError> {
-        let profile = self.options.profile.clone();
-        let tools = match contract.choice {
-            ToolChoice::None => Vec::new(),
-            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) => {
-                model_tools(&self.tools, contract)
+        mut talk: Talk,
+        ending: &Ending,
+    ) -> Result<End, EngineError> {
+        let contract = ToolTurnContract { choice: ToolChoice::None, ..self.contract() };
+        let note = ending.note();
+        talk.messages.push(Message::User(note.clone()));
+        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: Some(note) };
+        let answer = match self.ask_model(model, &ask, &talk.messages).await? {
+            Asked::Answered(answer) => *answer,
+            Asked::Failed(ModelError::Cancelled) => return Ok(cancelled(talk.text)),
+            Asked::Failed(error) => {
+                let why = format!("The model could not sum up: {error}.");
+                return Ok(cut_short(ending, RunStatus::Failed, talk.text, Some(why)));
+            }
+            Asked::TooDear(resource) => {
+                let why = format!("Nothing is left for a summary: {} is used up.", resource.noun());
+                return Ok(cut_short(ending, RunStatus::Failed, talk.text, Some(why)));
             }
         };
-        let request = ModelRequest {
-            system: profile.prompt.clone(),
-            messages: messages.to_vec(),
-            tools,
-            choice: contract.choice.clone(),
-            serial: match profile.execution {
-                haft_core::profile::ExecutionMode::Serial => true,
-                haft_core::profile::ExecutionMode::Parallel => false,
-            },
-            max_tokens: profile.max_tokens,
-            temperature: profile.temperature,
-            seed: None,
-        };
-        let created = ModelRequestCreated {
-            invocation: self.invocation.clone(),
-            turn,
-            model: model.traits().name.clone(),
-            dialect: model.traits().dialect.clone(),
-            messages: request.messages.len() as u64,
-            contract: contract.clone(),
-        };
-        self.writer.note(&Payload::ModelRequestCreated(created), Map::new())?;
-        self.writer.commit().await?;
-        if self.stopper.run_is_stopped() {
-            return Ok(Err(ModelError::Cancelled));
+        let attempts = self.decode(&ask, &answer)?;
+        if !attempts.is_empty() {
+            // Each is refused at the gate, and has its record.
+            self.run_batch(&contract, attempts).await?;
         }
-        let cancel = self.stopper.run_token();
-        let mut sink = Deltas {
-            run: self.writer.run.clone(),
-            session: self.session.clone(),
-            events: self.options.events.clone(),
+        let (status, text) = if answer.text.trim().is_empty() {
+            (RunStatus::Failed, talk.text)
+        } else {
+            (RunStatus::PartialSuccess, answer.text)
         };
-        Ok(model.turn(&request, &mut sink, &cancel).await)
+        Ok(cut_short(ending, status, text, None))
+    }
+
+    /// The calls of an answer, with its record noted.
+    fn decode(&mut self, ask: &Ask<'_>, answer: &ModelTurn) -> Result<Vec<Attempt>, EngineError> {
+        let aliases = TurnAliases::new(&self.tools, ask.contract, &self.invocation, ask.turn);
+        let attempts = aliases.decode(answer.calls.clone());
+        self.note_turn(ask.turn, answer, &attempts)?;
+        Ok(attempts)
     }
 
     fn note_turn(&mut self, turn: u32, answer: &ModelTurn, attempts: &[Attempt]) -> Result<(), EngineError> {
@@ -183,30 +211,6 @@ impl Driver {
         self.writer.note(&Payload::ModelTurnCompleted(completed), Map::new())
     }
 
-    fn model_failed(&mut self, turn: u32, error: &ModelError, text: String) -> Result<End, EngineError> {
-        let failed = ModelRequestFailed {
-            invocation: self.invocation.clone(),
-            turn,
-            error_code: error.code().to_owned(),
-            message: error.to_string(),
-        };
-        self.writer.note(&Payload::ModelRequestFailed(failed), Map::new())?;
-        Ok(match error {
-            ModelError::Cancelled => cancelled(text),
-            ModelError::Unreachable { .. }
-            | ModelError::Refused { .. }
-            | ModelError::CutOff { .. }
-            | ModelError::Malformed { .. }
-            | ModelError::ScriptExhausted { .. }
-            | ModelError::ScriptExpectation { .. } => End {
-                status: RunStatus::Failed,
-                code: Some(error.code().to_owned()),
-                message: Some(error.to_string()),
-                text,
-            },
-        })
-    }
-
     /// The end of a run whose profile fails fast on a breach of the provider's contract (CONFLICT-03, CONFLICT-04).
     fn breach(&self, attempts: &[Attempt], text: &str) -> Option<End> {
         let profile = &self.options.profile;
@@ -230,37 +234,33 @@ impl Driver {
     }
 }
 
+fn model_failed(error: &ModelError, text: String) -> End {
+    match error {
+        ModelError::Cancelled => cancelled(text),
+        ModelError::Unreachable { .. }
+        | ModelError::Refused { .. }
+        | ModelError::CutOff { .. }
+        | ModelError::Malformed { .. }
+        | ModelError::ScriptExhausted { .. }
+        | ModelError::ScriptExpectation { .. } => End {
+            status: RunStatus::Failed,
+            code: Some(error.code().to_owned()),
+            message: Some(error.to_string()),
+            text,
+        },
+    }
+}
+
+/// The end of a run that was not let go on.
+fn cut_short(ending: &Ending, status: RunStatus, text: String, why_more: Option<String>) -> End {
+    let message = match why_more {
+        Some(more) => format!("{} {more}", ending.message()),
+        None => ending.message(),
+    };
+    End { status, code: Some(ending.code().to_string()), message: Some(message), text }
+}
+
 fn cancelled(text: String) -> End {
     let message = Some("The run was stopped. What was done before stays.".to_owned());
     End { status: RunStatus::Cancelled, code: Some("agent.run_cancelled".to_owned()), message, text }
-}
-
-/// Hands stream deltas to the surfaces.
-struct Deltas {
-    run: RunId,
-    session: Arc<SessionInner>,
-    events: Arc<dyn EventSink>,
-}
-
-impl Deltas {
-    fn send(&self, kind: &str, key: &str, text: &str) {
-        if self.events.wants_events() {
-            let time = self.session.clock().now();
-            self.events.event(&RunEvent::delta(&self.run, time, kind, json!({ key: text })));
-        }
-    }
-}
-
-impl TurnSink for Deltas {
-    fn text(&mut self, delta: &str) {
-        self.send("text_delta", "text", delta);
-    }
-
-    fn reasoning(&mut self, delta: &str) {
-        self.send("reasoning_delta", "text", delta);
-    }
-
-    fn restarted(&mut self, reason: &str) {
-        self.send("stream_restarted", "reason", reason);
-    }
 }

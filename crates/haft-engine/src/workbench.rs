@@ -8,7 +8,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::consent::Closing;
 use haft_core::workspace::RunFiles;
-use haft_core::{CompiledTools, ErrorCode, Question, RunId, Services, StartedCall, ToolError, ToolOutput};
+use haft_core::{
+    CompiledTools, ErrorCode, Question, RunId, Services, StartedCall, Timestamp, ToolError, ToolOutput,
+};
 
 use crate::context::{CallContext, Stopper};
 use crate::run::EventSink;
@@ -27,6 +29,8 @@ pub(crate) struct Workbench {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) call_timeout_ms: Option<u64>,
+    /// When the time of the run is over for calls and questions.
+    pub(crate) ends_at: Option<Timestamp>,
     /// How long a question waits for a surface (APR-04).
     pub(crate) grace: Duration,
 }
@@ -36,6 +40,7 @@ impl Workbench {
     pub(crate) async fn run(&self, started: &StartedCall) -> (Result<ToolOutput, ToolError>, u64) {
         let clock = self.session.clock();
         let begin = clock.now();
+        let limit = self.time_of_a_call(begin);
         let cancel = self.stopper.begin_call();
         let context = CallContext {
             session: &self.session,
@@ -45,12 +50,12 @@ impl Workbench {
             services: &self.services,
             events: &self.events,
             cancel: &cancel,
-            deadline: self.call_timeout_ms.map(|limit| begin.plus(limit)),
+            deadline: limit.map(|limit| begin.plus(limit)),
         };
         let work = AssertUnwindSafe(started.run(&context)).catch_unwind();
         tokio::pin!(work);
         let late = async {
-            match self.call_timeout_ms {
+            match limit {
                 Some(limit) => tokio::time::sleep(Duration::from_millis(limit)).await,
                 None => std::future::pending().await,
             }
@@ -62,11 +67,38 @@ impl Workbench {
                 Ok(ended) => ended,
                 Err(_) => Ok(Err(stopped_in_the_middle(started))),
             },
-            () = late => Ok(Err(timed_out(started, self.call_timeout_ms.unwrap_or_default()))),
+            () = late => Ok(Err(self.timed_out(started, limit))),
         };
         self.stopper.end_call();
         let ended = ended.unwrap_or_else(|panic| Err(panicked(started, panic.as_ref())));
         (ended, clock.now().since(begin))
+    }
+
+    /// True if the time of the run is used up.
+    pub(crate) fn time_is_over(&self) -> bool {
+        self.ends_at.is_some_and(|end| end <= self.session.clock().now())
+    }
+
+    /// Milliseconds that a call may take: its own limit, or what is left of the run's time if that is less.
+    fn time_of_a_call(&self, begin: Timestamp) -> Option<u64> {
+        let of_run = self.ends_at.map(|end| end.since(begin));
+        match (self.call_timeout_ms, of_run) {
+            (Some(own), Some(of_run)) => Some(own.min(of_run)),
+            (own, of_run) => own.or(of_run),
+        }
+    }
+
+    fn timed_out(&self, started: &StartedCall, limit: Option<u64>) -> ToolError {
+        let part = part_of_its_work(started);
+        let alias = started.alias();
+        let text = match limit {
+            Some(limit) if self.call_timeout_ms == Some(limit) => {
+                let seconds = limit as f64 / 1_000.0;
+                format!("`{alias}` took longer than {seconds} seconds and was stopped{part}.")
+            }
+            Some(_) | None => format!("`{alias}` was stopped{part}: the time of this run is used up."),
+        };
+        ToolError::new(ErrorCode::TIMED_OUT, text)
     }
 
     /// Puts the question and waits for its end, holding nothing.
@@ -85,13 +117,6 @@ fn stopped_in_the_middle(started: &StartedCall) -> ToolError {
         ErrorCode::CALL_CANCELLED,
         format!("`{}` was stopped before it ended{part}.", started.alias()),
     )
-}
-
-fn timed_out(started: &StartedCall, limit_ms: u64) -> ToolError {
-    let part = part_of_its_work(started);
-    let seconds = limit_ms as f64 / 1_000.0;
-    let text = format!("`{}` took longer than {seconds} seconds and was stopped{part}.", started.alias());
-    ToolError::new(ErrorCode::TIMED_OUT, text)
 }
 
 fn part_of_its_work(started: &StartedCall) -> &'static str {

@@ -9,6 +9,7 @@ use haft_core::consent::{ConsentEnvironment, ConsentSurface};
 use haft_core::grant::Grant;
 use haft_core::nearest::nearest;
 use haft_core::ports::{Model, Store, StoreError};
+use haft_core::profile::ExecutionMode;
 use haft_core::registry::RegistrationError;
 use haft_core::{Profile, ProjectId, RequestedCall, SealedRecord, Services, Tool, ToolId, ToolRegistry};
 use haft_engine::{
@@ -280,6 +281,65 @@ impl Haft {
     /// If the host fails.
     pub async fn calls(&self, requested: Vec<RequestedCall>) -> Result<Vec<CallOutcome>, HaftError> {
         Ok(self.session.calls(requested, self.options.clone()).wait().await?)
+    }
+
+    /// B's first entry point (EXE-04): the calls one after another, whatever the profile says. Outcomes come in call order;
+    /// [`nanoclaw_record`](haft_core::ToolResult::nanoclaw_record) gives each as a result dict (RES-04).
+    ///
+    /// # Errors
+    /// If the host fails.
+    pub async fn process_tool_calls(
+        &self,
+        requested: Vec<RequestedCall>,
+    ) -> Result<Vec<CallOutcome>, HaftError> {
+        self.calls_in_mode(requested, ExecutionMode::Serial, 1).await
+    }
+
+    /// B's second entry point (EXE-04): the calls side by side where they do not touch the same, at most `max_workers` at once
+    /// (1 to [`Profile::MOST_WORKERS`]), whatever the profile says. Outcomes come in call order.
+    ///
+    /// ```
+    /// # use haft::Haft;
+    /// # use haft::core::RequestedCall;
+    /// # use haft::serde_json::json;
+    /// # /// Doubles a number.
+    /// # #[haft::tool(effect = "read")]
+    /// # async fn double(
+    /// #     /// The number.
+    /// #     of: i64,
+    /// # ) -> String {
+    /// #     (of * 2).to_string()
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let haft = Haft::builder().tool(double::tool()).open().await?;
+    /// let call = |of: i64| RequestedCall::call("double", [("of".to_owned(), json!(of))].into_iter().collect());
+    /// let outcomes = haft.process_tool_calls_parallel(vec![call(1), call(2)], 4).await?;
+    /// let record = outcomes[1].result.nanoclaw_record(&outcomes[1].arguments);
+    /// assert_eq!((record["function"]["name"].as_str(), record["success"].as_bool()), (Some("double"), Some(true)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the host fails.
+    pub async fn process_tool_calls_parallel(
+        &self,
+        requested: Vec<RequestedCall>,
+        max_workers: u32,
+    ) -> Result<Vec<CallOutcome>, HaftError> {
+        self.calls_in_mode(requested, ExecutionMode::Parallel, max_workers).await
+    }
+
+    async fn calls_in_mode(
+        &self,
+        requested: Vec<RequestedCall>,
+        execution: ExecutionMode,
+        max_workers: u32,
+    ) -> Result<Vec<CallOutcome>, HaftError> {
+        let mut options = self.options.clone();
+        options.profile = Arc::new(Profile { execution, max_workers, ..Profile::clone(&options.profile) });
+        Ok(self.session.calls(requested, options).wait().await?)
     }
 
     /// Lets the model work on `prompt` until it is done.

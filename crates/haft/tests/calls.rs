@@ -229,3 +229,31 @@ async fn what_cannot_be_begun_is_an_error_and_no_record() {
     assert!(matches!(clash, HaftError::Registration(_)), "{clash}");
     assert_eq!(Effect::Read, gives_text::tool().unwrap().declaration().facts.effect);
 }
+
+// EXE-04, RES-04: both entry points, whatever the profile says, give ordered results.
+#[tokio::test]
+async fn both_entry_points_of_b_give_ordered_records() {
+    use haft::core::RequestedCall;
+    let call = |sql: &str| {
+        let arguments = json!({"sql": sql, "project_id": "p"});
+        RequestedCall::call("db_query", arguments.as_object().unwrap().clone())
+    };
+    let calls = || vec![call("SELECT 1"), call("DROP TABLE users"), call("select 2")];
+    let haft = Haft::builder().tool(db_query::tool()).open().await.unwrap();
+    for outcomes in [
+        haft.process_tool_calls(calls()).await.unwrap(),
+        haft.process_tool_calls_parallel(calls(), 3).await.unwrap(),
+    ] {
+        let records: Vec<Value> =
+            outcomes.iter().map(|outcome| outcome.result.nanoclaw_record(&outcome.arguments)).collect();
+        let told: Vec<_> = records
+            .iter()
+            .map(|record| (record["type"].as_str().unwrap(), record["success"].as_bool().unwrap()))
+            .collect();
+        assert_eq!(told, [("function", true), ("function", false), ("function", true)]);
+        assert_eq!(records[1]["function"]["arguments"], r#"{"sql":"DROP TABLE users","project_id":"p"}"#);
+        assert_eq!(records[1]["result"], r#"{"success":false,"error":"Only SELECT queries allowed"}"#);
+        assert_eq!(records[0]["skipped"], false);
+        assert!(records[2]["execution_time"].is_number() && records[2]["id"].is_string());
+    }
+}

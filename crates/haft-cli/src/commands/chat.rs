@@ -11,6 +11,7 @@ use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
 use crate::models;
 use crate::output::counted;
+use crate::prices;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::editor::{Entered, LineEditor};
@@ -102,6 +103,7 @@ async fn speak(
     let mode = if json { Mode::Json } else { Mode::Conversation };
     let screen = Arc::new(Screen::new(workplace.setup.output, mode));
     let mut options = workplace.options(chosen, "chat");
+    options.price = prices::of(name, &workplace.setup, &chosen.profile)?;
     options.model = Some(name.to_owned());
     options.events = screen.clone();
     let watch = workplace.watch().await;

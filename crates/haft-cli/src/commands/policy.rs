@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::args::PolicyCommand;
 use crate::call_arguments;
 use crate::calls;
+use crate::commands::questions;
 use crate::compose::{Chosen, Workplace};
 use crate::document::FileError;
 use crate::document::reader::{Problems, TableReader};
@@ -26,6 +27,7 @@ pub(crate) async fn run(setup: Setup, command: Option<PolicyCommand>) -> Result<
     let chosen = workplace.choose().await?;
     match command.unwrap_or(PolicyCommand::Lint) {
         PolicyCommand::Explain { tool, args } => explain(&workplace, &chosen, &tool, args.as_deref()),
+        PolicyCommand::Questions => questions::run(&workplace, &chosen),
         PolicyCommand::Lint => lint(&workplace, &chosen),
         PolicyCommand::Test { file } => test(&workplace, &chosen, &file),
     }

@@ -1,5 +1,6 @@
 //! `haft profile`: list, show and check profiles.
 
+use haft_core::consent::ConsentEnvironment;
 use serde_json::json;
 
 use crate::args::ProfileCommand;
@@ -7,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::counted;
 use crate::profiles::{self, LoadedProfile, ProfileName};
 use crate::setup::Setup;
+use crate::unattended;
 
 /// Runs the command.
 pub(crate) fn run(setup: &Setup, command: Option<ProfileCommand>) -> Result<Exit, Failure> {
@@ -66,7 +68,11 @@ fn check(setup: &Setup, names: Vec<String>) -> Result<Exit, Failure> {
     let names = if names.is_empty() { profiles::all_names(&setup.home)? } else { names };
     let mut rows = Vec::new();
     for name in names {
-        let found = load(setup, &name).and_then(|loaded| Ok(setup.compile(&loaded)?.tools().len()));
+        let found = load(setup, &name).and_then(|loaded| {
+            let tools = setup.compile(&loaded)?;
+            unattended::check(&loaded, &tools, &ConsentEnvironment::default())?;
+            Ok(tools.tools().len())
+        });
         let (ok, text) = match found {
             Ok(tools) => (true, format!("good, {}", counted(tools, "tool"))),
             Err(Failure::Message { text, .. }) => (false, text),

@@ -6,7 +6,7 @@ use haft_core::journal::RunStatus;
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelRequest, NeverCancelled, TurnSink};
 use haft_core::profile::ExecutionMode;
-use haft_core::{ToolChoice, ToolTurnContract, turn};
+use haft_core::{ErrorCode, ToolChoice, ToolTurnContract, turn};
 use haft_engine::{RunOutcome, conversation, dry_run};
 use haft_models::Recording;
 
@@ -15,6 +15,7 @@ use crate::calls;
 use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
 use crate::models;
+use crate::prices;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::screen::{Mode, Screen};
@@ -25,6 +26,7 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     let chosen = workplace.choose().await?;
     let name = workplace.setup.model_name(&chosen.profile).ok_or_else(no_model)?;
     let model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
+    let price = prices::of(&name, &workplace.setup, &chosen.profile)?;
     let prompt = match arguments.prompt.as_str() {
         "-" => {
             if surroundings::stdin_is_terminal() {
@@ -50,6 +52,7 @@ pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failur
     let screen = Arc::new(Screen::new(output, if json { Mode::Json } else { Mode::Calls }));
     let session = workplace.start(&chosen).await?;
     let mut options = workplace.options(&chosen, "run");
+    options.price = price;
     options.model = Some(name);
     options.no_tools = arguments.no_tools;
     options.events = screen.clone();
@@ -82,7 +85,8 @@ pub(crate) fn tell_end(setup: &Setup, ended: &RunOutcome) -> Exit {
         }
         RunStatus::Failed => {
             setup.output.error(message, None);
-            Exit::Failed
+            let no_budget = Some(ErrorCode::RUN_BUDGET_EXHAUSTED.as_str());
+            if ended.error_code.as_deref() == no_budget { Exit::Refused } else { Exit::Failed }
         }
         RunStatus::Cancelled => {
             setup.output.note("cancelled");

@@ -9,9 +9,10 @@ use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 use haft_core::{ToolId, ToolRegistry};
 
+use super::limits::{self, Bounds};
 use super::running::{self, Running};
 use super::sources::ProfileSource;
-use crate::document::reader::{self, Problems, TableReader};
+use crate::document::reader::{Problems, TableReader};
 use crate::document::{Entry, FileError, Position, Value, yaml};
 use crate::{rules, toolset};
 
@@ -29,9 +30,6 @@ pub(super) struct Layer {
     pub(super) alias: Vec<(ToolId, String)>,
     pub(super) tool_descriptions: Vec<(ToolId, String)>,
     pub(super) permission: Vec<(ToolId, Permission)>,
-    pub(super) calls: Option<u32>,
-    pub(super) rounds: Option<u32>,
-    pub(super) calls_of: Vec<(ToolId, u32)>,
     pub(super) renderer: Option<Renderer>,
     pub(super) spill_threshold: Option<u64>,
     pub(super) spill_preview: Option<u64>,
@@ -45,6 +43,7 @@ pub(super) struct Layer {
     pub(super) temperature: Option<f64>,
     pub(super) rules: Vec<Rule>,
     pub(super) running: Running,
+    pub(super) bounds: Bounds,
     pub(super) prompt: String,
 }
 
@@ -66,6 +65,7 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         unknown_alias: breach(&root, "unknown_alias"),
         malformed_arguments: breach(&root, "malformed_arguments"),
         running: running::read(&root),
+        bounds: limits::read(&root, registry),
         prompt: prompt.trim().to_owned(),
         ..Layer::default()
     };
@@ -76,18 +76,6 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
     if let Some(tools) = root.table("tools") {
         read_tools(&tools, registry, &mut layer);
         tools.finish();
-    }
-    if let Some(budget) = root.table("budget") {
-        layer.calls = count(&budget, "calls").or(layer.calls);
-        layer.rounds = count(&budget, "rounds");
-        layer.calls_of = by_tool(&budget, "calls_of", registry, |entry, problems| {
-            let number = reader::whole(&entry.node, 0, u64::from(u32::MAX));
-            if number.is_none() {
-                problems.add(entry.node.at, "a number of calls must be a whole number from 0", None);
-            }
-            number.and_then(|number| u32::try_from(number).ok())
-        });
-        budget.finish();
     }
     if let Some(result) = root.table("result") {
         let renderers = [Renderer::Xml, Renderer::Json, Renderer::Markdown, Renderer::Plain];
@@ -144,7 +132,8 @@ fn split(source: &ProfileSource) -> Result<(&str, &str), FileError> {
 }
 
 fn read_tools(tools: &TableReader<'_>, registry: &ToolRegistry, layer: &mut Layer) {
-    layer.calls = count(tools, "max_calls_per_run");
+    let calls = count(tools, "max_calls_per_run");
+    layer.bounds.calls = layer.bounds.calls.or(calls);
     layer.allow = names(tools, "allow", registry);
     layer.deny = names(tools, "deny", registry).unwrap_or_default();
     layer.alias = texts_by_tool(tools, "alias", registry);
@@ -206,7 +195,7 @@ fn breach(root: &TableReader<'_>, key: &'static str) -> Option<BreachPolicy> {
     }
 }
 
-fn count(table: &TableReader<'_>, key: &'static str) -> Option<u32> {
+pub(super) fn count(table: &TableReader<'_>, key: &'static str) -> Option<u32> {
     table.whole(key, 1, u64::from(u32::MAX)).and_then(|number| u32::try_from(number).ok())
 }
 
@@ -216,7 +205,7 @@ fn names(table: &TableReader<'_>, key: &'static str, registry: &ToolRegistry) ->
     Some(ids.collect())
 }
 
-fn by_tool<T>(
+pub(super) fn by_tool<T>(
     table: &TableReader<'_>,
     key: &'static str,
     registry: &ToolRegistry,
@@ -228,7 +217,7 @@ fn by_tool<T>(
     table.free_table(key).iter().filter_map(read).collect()
 }
 
-fn tool(name: &str, at: Position, problems: &Problems, registry: &ToolRegistry) -> Option<ToolId> {
+pub(super) fn tool(name: &str, at: Position, problems: &Problems, registry: &ToolRegistry) -> Option<ToolId> {
     match toolset::resolve(registry, name) {
         Ok(id) => Some(id),
         Err(unknown) => {

@@ -3,7 +3,6 @@
 //! What a file says holds; what it leaves out comes from what it extends. Lists of allowed tools replace, denials add up,
 //! tables by tool are laid over each other, and an empty prompt leaves the prompt below as it is.
 
-use haft_core::budget::Budgets;
 use haft_core::policy::Policy;
 use haft_core::profile::{ApprovalMode, BreachPolicy, ConsentTimes, RunKind, ToolSelection};
 use haft_core::render::Renderer;
@@ -58,9 +57,6 @@ impl Layer {
             alias: [below.alias, self.alias].concat(),
             tool_descriptions: [below.tool_descriptions, self.tool_descriptions].concat(),
             permission: [below.permission, self.permission].concat(),
-            calls: self.calls.or(below.calls),
-            rounds: self.rounds.or(below.rounds),
-            calls_of: [below.calls_of, self.calls_of].concat(),
             renderer: self.renderer.or(below.renderer),
             spill_threshold: self.spill_threshold.or(below.spill_threshold),
             spill_preview: self.spill_preview.or(below.spill_preview),
@@ -75,13 +71,13 @@ impl Layer {
             // The rules of the file itself are heard first.
             rules: [self.rules, below.rules].concat(),
             running: self.running.over(below.running),
+            bounds: self.bounds.over(below.bounds),
             prompt: if self.prompt.is_empty() { below.prompt } else { self.prompt },
         }
     }
 
     /// The plain profile; what no layer says comes from `config`, else from the defaults of the ledger.
     pub(super) fn into_profile(self, name: &str, config: &Config) -> Profile {
-        let budgets = Budgets::default();
         let spill = SpillPolicy::default();
         let consent = ConsentTimes::default();
         let read_cap = Profile::new(name).read_artifact_chars;
@@ -100,12 +96,9 @@ impl Layer {
                 permission: self.permission.into_iter().collect(),
             },
             policy: Policy { user: config.rules.clone(), profile: self.rules, ..Policy::default() },
-            budgets: Budgets {
-                calls: self.calls.unwrap_or(budgets.calls),
-                rounds: self.rounds.unwrap_or(budgets.rounds),
-                calls_of: self.calls_of.into_iter().collect(),
-                ..budgets
-            },
+            budgets: self.bounds.budgets(),
+            loops: self.bounds.loops(),
+            unattended: self.bounds.unattended(),
             execution: self.running.mode(),
             max_workers: self.running.max_workers(),
             reuse: self.running.reuse(),

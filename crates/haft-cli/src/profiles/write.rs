@@ -7,7 +7,7 @@ use haft_core::profile::BreachPolicy;
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 
-use super::running;
+use super::{limits, running};
 use crate::rules;
 
 /// The resolved profile as a file that, read again, gives the same profile.
@@ -37,9 +37,7 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
     for rule in own_rules {
         writeln!(out, "    - {}", rules::as_file(rule))?;
     }
-    let budgets = &profile.budgets;
-    writeln!(out, "budget:\n  calls: {}\n  rounds: {}", budgets.calls, budgets.rounds)?;
-    write_map(out, "calls_of", budgets.calls_of.iter().map(|(id, calls)| (id.as_str(), calls.to_string())))?;
+    limits::write(out, profile)?;
     let renderer = match profile.renderer {
         Renderer::Xml => "xml",
         Renderer::Json => "json",
@@ -87,7 +85,7 @@ fn write_tools(out: &mut String, profile: &Profile) -> std::fmt::Result {
     write_map(out, "permission", permissions)
 }
 
-fn write_map<'a>(
+pub(super) fn write_map<'a>(
     out: &mut String,
     key: &str,
     entries: impl Iterator<Item = (&'a str, String)>,

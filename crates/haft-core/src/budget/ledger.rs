@@ -169,6 +169,7 @@ impl RunBudget {
 
     /// Ends a reservation: `used` is spent, the rest is free again. What was used beyond it (an estimate that was too low) is
     /// counted whole, and then missing for what comes next.
+    #[expect(clippy::needless_pass_by_value, reason = "a reservation is settled once")]
     pub fn settle(&mut self, reservation: Reservation, used: Amounts) {
         let Reservation { ledger, amounts } = reservation;
         self.each_account(ledger, |account| {

@@ -287,6 +287,9 @@ pub struct ModelRequestCreated {
     pub messages: u64,
     /// This round's contract (TRN-04).
     pub contract: ToolTurnContract,
+    /// What the host told the model as the last message, where this is the last turn and the run is cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A model answered.

@@ -50,6 +50,14 @@ impl Ruling {
         }
     }
 
+    /// True if it says the same of every call of the tool.
+    pub fn is_of_the_whole_tool(&self) -> bool {
+        match self {
+            Self::Permission { .. } => true,
+            Self::Rule { .. } | Self::OwnQuestion | Self::Broken => false,
+        }
+    }
+
     /// In words that name where it stands.
     pub fn text(&self, alias: &str) -> String {
         match self {
