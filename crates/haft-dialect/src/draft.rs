@@ -282,7 +282,14 @@ impl<'a, 'n> Draft<'a, 'n> {
             }
         }
         self.check_complete(&name, &arguments, ending, span)?;
-        Ok(ParsedCall { id: self.id, name, arguments, repairs: self.repairs, span })
+        Ok(ParsedCall {
+            id: self.id,
+            name,
+            arguments,
+            repairs: self.repairs,
+            span,
+            is_open_end: self.is_open_end,
+        })
     }
 
     /// A value as the schema types it.

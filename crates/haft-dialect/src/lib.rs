@@ -9,6 +9,7 @@
 
 pub mod artifact_xml;
 mod call_json;
+mod collect;
 mod dialect;
 mod draft;
 mod envelope;
@@ -20,6 +21,7 @@ mod mend;
 mod message;
 mod outcome;
 mod parser;
+mod preview;
 mod scan;
 mod tokens;
 mod tools;
@@ -28,7 +30,9 @@ mod write;
 pub use dialect::{Tags, UnknownDialect};
 pub use forms::{Dialect, Engine, Form, ValueTyping, dialects, forms};
 pub use grammar::{Answer, AnswerCall, Contract, GrammarError, answer_schema, gbnf, read_answer};
-pub use outcome::{Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, repairs};
+pub use outcome::{
+    Attempt, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Piece, PieceKind, Repair, Span, repairs,
+};
 pub use parser::{MAX_ATTEMPTS, MAX_BYTES, Parser, ParserOptions, parse};
 pub use tools::{DeclaredTool, ToolSet};
 pub use write::{CannotCarry, ExecutionMode, ToolInfo, Uncarried, Writer, WrittenCall, WrittenResult};

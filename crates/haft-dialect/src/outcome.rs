@@ -34,6 +34,8 @@ pub struct ParsedCall {
     pub repairs: Vec<Repair>,
     /// Where the call stands.
     pub span: Span,
+    /// Nothing but the end of the text ended the last value.
+    pub(crate) is_open_end: bool,
 }
 
 /// An attempt at a call that cannot be run (DIA-10, CONFLICT-03).
@@ -63,6 +65,8 @@ pub enum Attempt {
 pub struct Parsed {
     /// The dialect that was read; `none` if the dialect was left open and no attempt was found.
     pub dialect: &'static str,
+    /// The text by which the dialect was recognized: the beginning of the first attempt.
+    pub evidence: Option<Span>,
     /// The calls to run, in order.
     pub calls: Vec<ParsedCall>,
     /// The attempts that cannot be run, in order.
@@ -73,6 +77,34 @@ pub struct Parsed {
     pub text: String,
     /// Reasoning, trimmed.
     pub reasoning: String,
+    /// The whole input in pieces, in order: together they rebuild it.
+    pub pieces: Vec<Piece>,
+}
+
+/// What a piece of the input was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PieceKind {
+    /// A call, with its marks.
+    Call,
+    /// An attempt that cannot be run.
+    Malformed,
+    /// A mark of the dialect that is neither text nor call.
+    Mark,
+    /// Reasoning.
+    Reasoning,
+    /// Visible text.
+    Text,
+    /// What does not count: blanks at the start, and what the model invented behind its calls.
+    Dropped,
+}
+
+/// A piece of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// What it was.
+    pub kind: PieceKind,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// What can be shown while the text still comes in. [`Parsed`] is authoritative, an event is not: text and calls before an
@@ -84,8 +116,18 @@ pub enum Event<'a> {
     Text(&'a str),
     /// Reasoning.
     Reasoning(&'a str),
+    /// A call seems to begin: its name as written.
+    CallStart(&'a str),
+    /// More of the text of the call that began.
+    ArgumentDelta(&'a str),
+    /// A liberty that was taken to read the call that follows.
+    Repair(&'a ParsedCall, Repair),
     /// A complete call.
     Call(&'a ParsedCall),
+    /// A mark that is neither text nor call.
+    Mark(&'a str),
+    /// What the model invented behind its calls.
+    Dropped(&'a str),
     /// A failed attempt.
     Malformed(&'a MalformedCall),
 }

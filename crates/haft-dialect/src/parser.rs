@@ -8,13 +8,12 @@
 use std::sync::Arc;
 
 use crate::artifact_xml::names::Names;
-use crate::draft::Outcome;
+use crate::collect::{Collected, Sending};
 use crate::marks::effective_end;
-use crate::message::{Message, Output};
-use crate::scan::{Source, is_blank};
-use crate::{
-    Attempt, Dialect, Event, FinishReason, MalformedCall, Parsed, ParsedCall, Repair, Span, Tags, ToolSet,
-};
+use crate::message::Message;
+use crate::preview::Preview;
+use crate::scan::Source;
+use crate::{Dialect, Event, FinishReason, MalformedCall, Parsed, Span, Tags, ToolSet};
 
 /// Longest text that is read, in bytes; what comes after is not looked at.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -76,6 +75,7 @@ pub struct Parser {
     overflowed: bool,
     /// Something before the end is not decided yet.
     holding: bool,
+    preview: Preview,
 }
 
 impl Parser {
@@ -90,6 +90,7 @@ impl Parser {
             credit: 1024,
             overflowed: false,
             holding: false,
+            preview: Preview::default(),
         }
     }
 
@@ -105,6 +106,7 @@ impl Parser {
         }
         self.credit = self.credit.saturating_add(CREDIT_PER_BYTE * chunk.len());
         if self.holding && !self.worth_trying(chunk) {
+            self.preview.show(&self.buffer, self.message.at(), sink);
             return;
         }
         let source = Source::new(&self.buffer, false);
@@ -112,6 +114,7 @@ impl Parser {
         self.holding = self.message.advance(source, &self.names, &mut output).is_err();
         if self.holding {
             self.credit = self.credit.saturating_sub(self.buffer.len() - self.message.at() + TRY_COST);
+            self.preview.show(&self.buffer, self.message.at(), sink);
         }
     }
 
@@ -180,7 +183,7 @@ impl Parser {
                 span: Span { start: whole, end: whole },
             }));
         }
-        self.collected.into_parsed(self.dialect, self.buffer)
+        self.collected.into_parsed(self.dialect, end, self.buffer)
     }
 }
 
@@ -205,186 +208,4 @@ pub fn parse(
     let mut parser = Parser::new(dialect, tools, options);
     parser.feed(text, &mut |_| {});
     parser.finish(reason)
-}
-
-/// What was found so far.
-#[derive(Debug, Default)]
-struct Collected {
-    calls: Vec<ParsedCall>,
-    malformed: Vec<MalformedCall>,
-    order: Vec<Attempt>,
-    text: Vec<Span>,
-    reasoning: Vec<Span>,
-    think_marks: Vec<Span>,
-    has_text: bool,
-}
-
-impl Collected {
-    fn push(&mut self, outcome: Outcome) {
-        match outcome {
-            Ok(call) => {
-                self.order.push(Attempt::Call(self.calls.len()));
-                self.calls.push(call);
-            }
-            Err(malformed) => {
-                self.order.push(Attempt::Malformed(self.malformed.len()));
-                self.malformed.push(malformed);
-            }
-        }
-    }
-
-    /// Where the length limit cut the text off, no call without its closing mark is run.
-    fn refuse_unclosed(&mut self) {
-        let found = std::mem::take(self);
-        let mut calls = found.calls.into_iter();
-        let mut malformed = found.malformed.into_iter();
-        *self = Self { text: found.text, reasoning: found.reasoning, ..Self::default() };
-        for attempt in found.order {
-            let outcome = match attempt {
-                Attempt::Call(_) => calls.next().map(|call| {
-                    if !call.repairs.contains(&Repair::CallClosed) {
-                        return Ok(call);
-                    }
-                    Err(MalformedCall {
-                        name: Some(call.name),
-                        reason: "the text was cut off by the length limit before the call was closed"
-                            .to_owned(),
-                        hint: "Write the whole call again, shorter if it was too long.".to_owned(),
-                        span: call.span,
-                    })
-                }),
-                Attempt::Malformed(_) => malformed.next().map(Err),
-            };
-            if let Some(outcome) = outcome {
-                self.push(outcome);
-            }
-        }
-    }
-
-    fn into_parsed(self, dialect: Dialect, buffer: String) -> Parsed {
-        let reasoning = joined(&buffer, &self.reasoning);
-        let dialect = match dialect {
-            Dialect::Auto if self.order.is_empty() => "none",
-            Dialect::Auto => Dialect::ArtifactXml.name(),
-            named => named.name(),
-        };
-        let text = match self.text.as_slice() {
-            // Nothing but text: the buffer becomes the text.
-            [Span { start: 0, end }] => {
-                let mut text = buffer;
-                text.truncate(*end);
-                trim(&mut text);
-                text
-            }
-            spans => joined(&buffer, spans),
-        };
-        Parsed { dialect, calls: self.calls, malformed: self.malformed, order: self.order, text, reasoning }
-    }
-}
-
-fn joined(buffer: &str, spans: &[Span]) -> String {
-    let mut text = String::with_capacity(spans.iter().map(|span| span.end - span.start).sum());
-    text.extend(spans.iter().map(|span| buffer.get(span.start..span.end).unwrap_or_default()));
-    trim(&mut text);
-    text
-}
-
-/// Takes blanks off both ends, in place.
-fn trim(text: &mut String) {
-    text.truncate(text.trim_end_matches(is_blank).len());
-    let leading = text.len() - text.trim_start_matches(is_blank).len();
-    text.drain(..leading);
-}
-
-fn extend(spans: &mut Vec<Span>, from: usize, to: usize) {
-    match spans.last_mut() {
-        Some(last) if last.end == from => last.end = to,
-        _ => spans.push(Span { start: from, end: to }),
-    }
-}
-
-/// Collects and sends at once.
-struct Sending<'a> {
-    collected: &'a mut Collected,
-    text: &'a str,
-    /// What lies before was sent already.
-    sent_to: usize,
-    sink: &'a mut dyn FnMut(Event<'_>),
-}
-
-impl Sending<'_> {
-    fn slice(&self, from: usize, to: usize) -> &str {
-        self.text.get(from..to).unwrap_or_default()
-    }
-}
-
-impl Output for Sending<'_> {
-    fn text(&mut self, from: usize, to: usize) {
-        if !self.collected.has_text {
-            self.collected.has_text = self.slice(from, to).contains(|character| !is_blank(character));
-        }
-        extend(&mut self.collected.text, from, to);
-        if to > self.sent_to {
-            (self.sink)(Event::Text(self.text.get(from.max(self.sent_to)..to).unwrap_or_default()));
-        }
-    }
-
-    fn reasoning(&mut self, from: usize, to: usize) {
-        if to > from {
-            extend(&mut self.collected.reasoning, from, to);
-            if to > self.sent_to {
-                (self.sink)(Event::Reasoning(self.text.get(from.max(self.sent_to)..to).unwrap_or_default()));
-            }
-        }
-    }
-
-    fn outcome(&mut self, outcome: Outcome) -> bool {
-        if self.collected.order.len() >= MAX_ATTEMPTS {
-            let start = match &outcome {
-                Ok(call) => call.span.start,
-                Err(malformed) => malformed.span.start,
-            };
-            self.collected.push(Err(MalformedCall {
-                name: None,
-                reason: format!("the message holds more than {MAX_ATTEMPTS} calls; the rest was not read"),
-                hint: "Make fewer calls at once.".to_owned(),
-                span: Span { start, end: self.text.len() },
-            }));
-            return false;
-        }
-        match &outcome {
-            Ok(call) if call.span.start >= self.sent_to => (self.sink)(Event::Call(call)),
-            Err(malformed) if malformed.span.start >= self.sent_to => {
-                (self.sink)(Event::Malformed(malformed));
-            }
-            Ok(_) | Err(_) => {}
-        }
-        self.collected.push(outcome);
-        true
-    }
-
-    fn all_was_reasoning(&mut self, to: usize) {
-        // As it stood, without its marks: calls that were only drafts are part of it.
-        let think_marks = std::mem::take(&mut self.collected.think_marks);
-        let mut reasoning = Vec::with_capacity(think_marks.len() + 1);
-        let mut start = 0;
-        for mark in &think_marks {
-            reasoning.push(Span { start, end: mark.start });
-            start = mark.end;
-        }
-        reasoning.push(Span { start, end: to });
-        *self.collected = Collected { reasoning, think_marks, ..Collected::default() };
-    }
-
-    fn think_mark(&mut self, from: usize, to: usize) {
-        self.collected.think_marks.push(Span { start: from, end: to });
-    }
-
-    fn has_outcomes(&self) -> bool {
-        !self.collected.order.is_empty()
-    }
-
-    fn has_text(&self) -> bool {
-        self.collected.has_text
-    }
 }

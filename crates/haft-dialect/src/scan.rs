@@ -55,6 +55,18 @@ impl<'a> Source<'a> {
         self.text.get(from..).unwrap_or_default()
     }
 
+    /// Whether a character begins, or the text ends, here.
+    pub(crate) fn is_boundary(self, at: usize) -> bool {
+        self.text.is_char_boundary(at)
+    }
+
+    /// At most so many bytes right before an offset.
+    pub(crate) fn slice_back(self, at: usize, length: usize) -> &'a str {
+        let from = at.saturating_sub(length);
+        let from = (from..=at).find(|from| self.text.is_char_boundary(*from)).unwrap_or(at);
+        self.slice(from, at)
+    }
+
     pub(crate) fn char_at(self, at: usize) -> Option<char> {
         match self.byte(at)? {
             byte @ 0..=0x7f => Some(char::from(byte)),

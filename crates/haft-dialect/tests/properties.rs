@@ -110,6 +110,205 @@ const FRAGMENTS: &[&str] = &[
     "\r\n",
 ];
 
+/// Marks of the other dialects.
+const MARKS: &[&str] = &[
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁call▁begin｜>",
+    "function<｜tool▁sep｜>",
+    "<｜tool▁sep｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>",
+    "functions.note_find:0",
+    "call_9",
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<|python_tag|>",
+    "<|python_start|>",
+    "<|python_end|>",
+    "note_find(query='a')",
+    "note_find(query=\"it's\")",
+    "note_find(query='it's', limit=2)",
+    "ping()",
+    "[ping()]",
+    "[note_find(query='a'), ping()]",
+    "[TOOL_CALLS]",
+    "[ARGS]",
+    "[CALL_ID]",
+    "[/TOOL_CALLS]",
+    "[THINK]",
+    "[/THINK]",
+    "[TOOL_REQUEST]",
+    "[END_TOOL_REQUEST]",
+    "[TOOL_RESULTS]",
+    "[{\"name\": \"ping\"}, {\"name\": \"note_find\", \"arguments\": {\"query\": \"b\"}}]",
+    "[{\"name\": \"ping\"}, {\"name\": ]",
+    "<|tool_call|>",
+    "<|tool_call>",
+    "<tool_call|>",
+    "call:note_find{query:<|\"|>a<|\"|>,limit:3}",
+    "<|\"|>",
+    "<escape>",
+    "<start_function_call>",
+    "<end_function_call>",
+    "<|START_THINKING|>",
+    "<|END_THINKING|>",
+    "<|START_ACTION|>",
+    "<|END_ACTION|>",
+    "<|START_RESPONSE|>",
+    "<|tools_prefix|>",
+    "<|tools_suffix|>",
+    "<|inner_prefix|>",
+    "<|inner_suffix|>",
+    "functools",
+    "functools[",
+    "<|channel|>",
+    "analysis",
+    "commentary",
+    "<|message|>",
+    "<|start|>",
+    "assistant",
+    " to=functions.note_find",
+    " to=ping",
+    "to=self",
+    "<|constrain|>json",
+    "<|end|>",
+    "<|call|>",
+    "<|return|>",
+    "<|open|>",
+    "<|close|>",
+    "<|sep|>",
+    "<|open|>tools<|sep|>",
+    "<|open|>call tool=\"note_find\"<|sep|>",
+    "<|open|>argument key=\"query\" type=\"string\"<|sep|>",
+    "<|close|>argument<|sep|>",
+    "<|close|>call<|sep|>",
+    "<|open|>think<|sep|>",
+    "<|message_model|>",
+    "<|content_invoke_tool_json|>",
+    "<|content_thinking|>",
+    "<|end_message|>",
+    "<|message_sep|>",
+    "function call",
+    "<|role_sep|>",
+    ">>>",
+    ">>>all\n",
+    ">>>note_find\n",
+    "all\n",
+    "note_find\n",
+    "Action: ",
+    "Action:",
+    "Action Input:",
+    "Action Input: {\"query\": \"a\"}",
+    "Thought: x\n",
+    "Action: ping\n",
+    "Action: note_find\nAction Input: moss\n",
+    "Action: None",
+    "**Action:** ",
+    "Final Answer: ",
+    "```json\n",
+    "\n```",
+    "```tool_code\n",
+    "<｜DSML｜",
+    "<｜DSML｜function_calls>",
+    "<｜DSML｜invoke name=\"note_find\">",
+    "<｜DSML｜parameter name=\"query\" string=\"true\">",
+    "</｜DSML｜parameter>",
+    "</｜DSML｜invoke>",
+    "<|DSML|invoke name=\"ping\">",
+    "]<]minimax[>[",
+    "]<]minimax[>[<tool_call>",
+    "]<]minimax[>[<invoke name=\"note_find\">",
+    "]<]minimax[>[<query>",
+    "]<]minimax[>[</query>",
+    "]<]minimax[>[</invoke>",
+    "]<]min",
+    "]",
+    "]<",
+    "<minimax:tool_call>",
+    "<seed:tool_call>",
+    "<seed:think>",
+    "<steptml:invoke name=\"ping\">",
+    "<atem:function_calls>",
+    "<arg_key>",
+    "</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "<tool_sep>",
+    "<TOOLCALL>",
+    "</TOOLCALL>",
+    "<function_calls>",
+    "</function_calls>",
+    "<param name=\"query\">",
+    "</param>",
+    "<function name=\"ping\">",
+    "<channel|>",
+    "<|channel>thought",
+    "“",
+    "”",
+    "’",
+    "：",
+    "ｆ",
+    "\\",
+    "\\d",
+    "'",
+    "\"\"\"",
+    "{\"query\": \"a",
+    "{query: 'a'}",
+    "{\"name\": \"ping\", \"arguments\": {}",
+];
+
+fn dialect() -> impl Strategy<Value = Dialect> {
+    prop_oneof![1 => Just(Dialect::Auto), 2 => prop::sample::select(haft_dialect::dialects().to_vec())]
+}
+
+/// A message of marks of other dialects.
+fn marked() -> impl Strategy<Value = String> {
+    let fragment = prop_oneof![
+        6 => prop::sample::select(MARKS.to_vec()).prop_map(str::to_owned),
+        3 => prop::sample::select(FRAGMENTS.to_vec()).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(fragment, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+/// A public case, damaged: a piece left out, doubled, or put in from elsewhere.
+fn damaged() -> impl Strategy<Value = String> {
+    let texts: Vec<String> = support::cases(include_str!("cases/public.jsonl"))
+        .into_iter()
+        .chain(support::cases(include_str!("cases/own.jsonl")))
+        .map(|case| case.text)
+        .filter(|text| text.len() < 1200)
+        .collect();
+    let any_text = prop::sample::select(texts);
+    (
+        any_text.clone(),
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+        0..5_u8,
+        prop::sample::select(MARKS.to_vec()),
+        any_text,
+    )
+        .prop_map(|(text, from, to, how, mark, other)| {
+            let boundary = |index: prop::sample::Index| {
+                let at = index.index(text.len() + 1);
+                (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap()
+            };
+            let (mut from, mut to) = (boundary(from), boundary(to));
+            if from > to {
+                std::mem::swap(&mut from, &mut to);
+            }
+            match how {
+                0 => format!("{}{}", &text[..from], &text[to..]),
+                1 => format!("{}{}", &text[..to], &text[from..]),
+                2 => format!("{}{mark}{}", &text[..from], &text[from..]),
+                3 => text[..to].to_owned(),
+                _ => format!("{text}{other}"),
+            }
+        })
+}
+
 fn message() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         12 => prop::sample::select(FRAGMENTS.to_vec()).prop_map(str::to_owned),
@@ -136,7 +335,11 @@ fn pieces<'a>(text: &'a str, cuts: &[prop::sample::Index]) -> Vec<&'a str> {
 }
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a str>, finish: FinishReason) -> Parsed {
-    let mut parser = Parser::new(Dialect::Auto, note_tools(), &ParserOptions::default());
+    read_as(Dialect::Auto, pieces, finish)
+}
+
+fn read_as<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a str>, finish: FinishReason) -> Parsed {
+    let mut parser = Parser::new(dialect, note_tools(), &ParserOptions::default());
     for piece in pieces {
         parser.feed(piece, &mut |_| {});
     }
@@ -155,6 +358,12 @@ fn check_shape(text: &str, parsed: &Parsed) {
         last = span.start;
     }
     assert_eq!(parsed.order.len(), parsed.calls.len() + parsed.malformed.len());
+    let mut rebuilt = String::new();
+    for piece in &parsed.pieces {
+        assert_eq!(piece.span.start, rebuilt.len(), "{:?}", parsed.pieces);
+        rebuilt.push_str(&text[piece.span.start..piece.span.end]);
+    }
+    assert_eq!(rebuilt, text);
 }
 
 /// The entry of a fuzzer: any bytes, whole and by characters.
@@ -188,6 +397,21 @@ proptest! {
         prop_assert_eq!(&read(characters(&text), finish), &whole);
     }
 
+    // PRV-05
+    #[test]
+    fn cutting_changes_nothing_in_any_dialect(
+        text in prop_oneof![3 => marked(), 3 => damaged()],
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
+        dialect in dialect(),
+        length in any::<bool>(),
+    ) {
+        let finish = if length { FinishReason::Length } else { FinishReason::Stop };
+        let whole = read_as(dialect, [text.as_str()], finish);
+        check_shape(&text, &whole);
+        prop_assert_eq!(&read_as(dialect, pieces(&text, &cuts), finish), &whole);
+        prop_assert_eq!(&read_as(dialect, characters(&text), finish), &whole);
+    }
+
     #[test]
     fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         fuzz_one(&bytes);
@@ -200,7 +424,12 @@ proptest! {
         let mut attempts = 0;
         let mut sink = |event: Event<'_>| match event {
             Event::Text(text) => shown.push_str(text),
-            Event::Reasoning(_) => {}
+            Event::Reasoning(_)
+            | Event::CallStart(_)
+            | Event::ArgumentDelta(_)
+            | Event::Repair(..)
+            | Event::Mark(_)
+            | Event::Dropped(_) => {}
             Event::Call(_) | Event::Malformed(_) => attempts += 1,
         };
         characters(&text).for_each(|piece| parser.feed(piece, &mut sink));

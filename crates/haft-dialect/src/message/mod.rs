@@ -9,11 +9,11 @@ mod minimax;
 mod opening;
 mod quoted;
 mod react;
+mod shown;
 mod tokens;
 
 use quoted::{Fence, Tildes};
 
-use crate::Dialect;
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::section::SectionEnds;
 use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
@@ -23,6 +23,7 @@ use crate::envelope::Envelope;
 use crate::marks::{Mark, invents_answer, is_think_tag, mark_at};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::tokens::{Meaning, Part, Thinking, token_at};
+use crate::{Dialect, Span};
 
 /// Where the parts of a message go.
 pub(crate) trait Output {
@@ -36,6 +37,12 @@ pub(crate) trait Output {
     fn all_was_reasoning(&mut self, to: usize);
     /// A think tag, which is neither text nor reasoning.
     fn think_mark(&mut self, from: usize, to: usize);
+    /// A mark that is neither text nor call.
+    fn mark(&mut self, from: usize, to: usize);
+    /// What does not count.
+    fn dropped(&mut self, from: usize, to: usize);
+    /// The dialect that an attempt shows, and by which text.
+    fn shows(&mut self, form: Dialect, evidence: Span);
     /// Whether any attempt was found so far.
     fn has_outcomes(&self) -> bool;
     /// Whether visible text other than blanks was found so far.
@@ -113,7 +120,10 @@ impl Message {
                     Mode::Text => reader.text()?,
                     Mode::Thinking(thinking) => reader.thinking(thinking)?,
                     Mode::Fence(fence) => reader.fence(fence)?,
-                    Mode::Ended => reader.message.at = source.len(),
+                    Mode::Ended => {
+                        reader.output.dropped(reader.message.at, source.len());
+                        reader.message.at = source.len();
+                    }
                 }
             }
             match reader.message.mode {
@@ -146,6 +156,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// Leaves out what stands between here and an offset.
     pub(crate) fn skip(&mut self, to: usize) {
+        self.output.mark(self.message.at, to);
+        self.move_to(to);
+    }
+
+    /// Goes on at an offset; what stands before it is accounted for.
+    pub(crate) fn move_to(&mut self, to: usize) {
         self.message.at = to;
         self.message.tildes.to = self.message.tildes.to.max(to);
     }
@@ -270,6 +286,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     pub(crate) fn reasoning_ended(&mut self, tag: &Tag<'_>, at: usize) {
         self.output.all_was_reasoning(at);
+        self.move_to(at);
         self.output.think_mark(at, tag.end);
         self.message.after_call = false;
         self.message.mode = Mode::Text;
@@ -285,12 +302,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 Ok(end) => end,
                 Err(NeedMore) => {
                     self.output.reasoning(from, found);
-                    self.skip(found);
+                    self.move_to(found);
                     return Err(NeedMore);
                 }
             };
             if let Some(end) = end {
                 self.output.reasoning(from, found);
+                self.move_to(found);
                 if end > found {
                     self.output.think_mark(found, end);
                 }
@@ -301,7 +319,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             at = found + source.char_at(found).map_or(1, char::len_utf8);
         }
         self.output.reasoning(from, source.len());
-        self.skip(source.len());
+        self.move_to(source.len());
         Ok(())
     }
 

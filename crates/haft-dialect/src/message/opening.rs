@@ -2,6 +2,7 @@
 //! Everything else is text, also a tag that is only mentioned.
 
 use super::quoted::Fence;
+use super::shown::is_native;
 use super::{Mode, Output, Reader};
 use crate::artifact_xml::call::{Block, CallReader, Style, TOOL_SEPARATOR};
 use crate::artifact_xml::names::{Names, Wrapper, same_tag};
@@ -19,6 +20,9 @@ use crate::{Dialect, MalformedCall, ParsedCall, Repair, Span};
 
 /// Longest text in front of the first tag of a wrapper that can be a tool's name, in bytes.
 const MAX_NAME_TEXT: usize = 160;
+
+/// Longest text that is given as evidence of a dialect, in bytes.
+const MAX_EVIDENCE: usize = 64;
 
 impl<'a, O: Output> Reader<'a, '_, '_, O> {
     pub(crate) fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
@@ -59,9 +63,21 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     pub(crate) fn take(&mut self, block: Block) {
-        self.skip(block.end);
+        let shown = block.outcomes.first().map(|outcome| match outcome {
+            Ok(call) => call.span,
+            Err(malformed) => malformed.span,
+        });
+        if let Some(span) = shown {
+            let form = self.shown_form(block.form, span);
+            self.output.shows(form, Span { start: span.start, end: span.end.min(span.start + MAX_EVIDENCE) });
+        }
+        self.move_to(block.end);
         self.message.after_call = true;
-        for outcome in block.outcomes {
+        for mut outcome in block.outcomes {
+            if let Ok(call) = &mut outcome {
+                let native = |repair: &Repair| is_native(*repair, block.form, self.names.dialect);
+                call.repairs.retain(|repair| !native(repair));
+            }
             if !self.output.outcome(outcome) {
                 self.message.mode = Mode::Ended;
                 return;
@@ -386,6 +402,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     pub(crate) fn json_goes_on(&mut self) -> Reads<bool> {
         let source = self.source;
         let mut first = source.skip_blanks(self.message.at);
+        source.ends_at(first)?;
         if matches!(source.byte(first), Some(b',' | b';')) {
             first = source.skip_blanks(first + 1);
             source.ends_at(first)?;

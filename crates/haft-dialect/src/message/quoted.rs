@@ -105,7 +105,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
             let line = from + line + 1;
             if let Some(end) = self.fence_end(line, fence)? {
                 self.pass(end);
-                self.skip(end);
+                self.move_to(end);
                 self.message.mode = Mode::Text;
                 return Ok(());
             }

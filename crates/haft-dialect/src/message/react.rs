@@ -147,8 +147,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let source = self.source;
         let Some((tool, _)) = self.names.tools.resolve(written) else { return Ok(false) };
         let next = source.skip_blanks(line_end);
-        let ends = source.ends_at(next)?
-            || LINE_WORDS.iter().any(|word| matches!(labelled(source, next, word), Ok(Some(_))));
+        let mut ends = source.ends_at(next)?;
+        for word in LINE_WORDS {
+            ends = ends || labelled(source, next, word)?.is_some();
+        }
         if !ends {
             return Ok(false);
         }

@@ -33,6 +33,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     return Ok(false);
                 }
                 self.output.all_was_reasoning(at);
+                self.move_to(at);
                 self.output.think_mark(at, token.end);
                 self.message.after_call = false;
                 self.skip(token.end);

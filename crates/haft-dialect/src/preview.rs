@@ -1,0 +1,75 @@
+//! A look at a call that is not whole yet: its name, and its text as it comes in.
+//! It must not decide anything; what it shows is a preview.
+
+use crate::Event;
+use crate::literal::name_end;
+use crate::scan::Source;
+
+/// Bytes of a held text in which the name is looked for.
+const WINDOW: usize = 256;
+
+/// What was shown of the text that the parser holds.
+#[derive(Debug, Default)]
+pub(crate) struct Preview {
+    /// Where the held text begins.
+    held_at: usize,
+    /// The name was shown, and the text up to here.
+    shown_to: Option<usize>,
+}
+
+impl Preview {
+    /// Shows what is new of the text held from `at` on.
+    pub(crate) fn show(&mut self, buffer: &str, at: usize, sink: &mut dyn FnMut(Event<'_>)) {
+        if self.held_at != at {
+            *self = Self { held_at: at, shown_to: None };
+        }
+        if self.shown_to.is_none() && buffer.len() - at <= WINDOW {
+            let held = buffer.get(at..).unwrap_or_default();
+            if let Some((name, end)) = name_in(held) {
+                sink(Event::CallStart(name));
+                self.shown_to = Some(at + end);
+            }
+        }
+        if let Some(from) = self.shown_to
+            && from < buffer.len()
+        {
+            sink(Event::ArgumentDelta(buffer.get(from..).unwrap_or_default()));
+            self.shown_to = Some(buffer.len());
+        }
+    }
+}
+
+/// What stands right before a name, and what must stand behind it.
+const FORMS: [(&str, &[u8]); 10] = [
+    ("\"name\": \"", b"\""),
+    ("\"name\":\"", b"\""),
+    ("\"tool_name\": \"", b"\""),
+    ("<name>", b"<"),
+    ("<function=", b">"),
+    ("name=\"", b"\""),
+    ("tool=\"", b"\""),
+    ("functions.", b":<{ "),
+    ("call:", b"{"),
+    ("[TOOL_CALLS]", b"["),
+];
+
+/// The name in the beginning of a call, and the offset behind it.
+fn name_in(held: &str) -> Option<(&str, usize)> {
+    let source = Source::new(held, true);
+    let named = FORMS.iter().filter_map(|(before, after)| {
+        let from = held.find(before)? + before.len();
+        let end = held
+            .get(from..)?
+            .find(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.')))?
+            + from;
+        let behind = source.byte(end)?;
+        (end > from && after.contains(&behind)).then(|| (source.slice(from, end), end))
+    });
+    let first = named.min_by_key(|(_, end)| *end);
+    first.or_else(|| {
+        // `[N(`
+        let from = usize::from(held.starts_with('['));
+        let end = name_end(source, from);
+        (source.byte(end) == Some(b'(') && end > from).then(|| (source.slice(from, end), end))
+    })
+}
