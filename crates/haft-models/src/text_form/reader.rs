@@ -111,7 +111,13 @@ fn show(event: Event<'_>, sink: &mut dyn TurnSink) {
     match event {
         Event::Text(text) => sink.text(text),
         Event::Reasoning(text) => sink.reasoning(text),
-        Event::Call(_) | Event::Malformed(_) => {}
+        Event::CallStart(_)
+        | Event::ArgumentDelta(_)
+        | Event::Repair(..)
+        | Event::Call(_)
+        | Event::Malformed(_)
+        | Event::Mark(_)
+        | Event::Dropped(_) => {}
     }
 }
 
