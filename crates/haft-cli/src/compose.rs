@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 
 use crate::exit::Failure;
 use crate::folders;
+use crate::secrets;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::screen::Screen;
@@ -102,6 +103,7 @@ impl Workplace {
         let ids = Arc::new(SystemIds::new().map_err(Failure::failed)?);
         let store = Arc::new(SqliteStore::open(setup.home.root(), clock.now())?);
         let mut services = Services::default();
+        services.insert(Arc::new(secrets::mask(&setup)?));
         folders::insert(&mut services, setup.home.root(), store.projects().await?, store.clone());
         let engine = Engine::new(EngineParts {
             store: store.clone(),

@@ -19,6 +19,7 @@ mod output;
 mod prices;
 mod profiles;
 mod rules;
+mod secrets;
 mod setup;
 mod surroundings;
 mod terminal;

@@ -115,6 +115,36 @@ pub(crate) fn stems(folder: &Path, extension: &str) -> Result<Vec<String>, Strin
     Ok(names)
 }
 
+/// Names and bytes of the files in `folder` and in the folders below it, by name; empty if there is no such folder. Files that the
+/// system does not let this process read are left out, and of a long one there is only the beginning.
+pub(crate) fn files(folder: &Path, longest: u64) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if entry.file_type()?.is_dir() {
+            files.extend(self::files(&path, longest)?);
+            continue;
+        }
+        if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        match std::fs::File::open(&path).and_then(|file| file.take(longest).read_to_end(&mut bytes)) {
+            Ok(_) => files.push((name, bytes)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(error),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// True if a person can be asked: standard input and standard error are a terminal.
 pub(crate) fn has_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

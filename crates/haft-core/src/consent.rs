@@ -25,6 +25,12 @@ pub struct Ask {
     pub scopes: Vec<Scope>,
     /// Asked every time, whatever was granted before (APR-10).
     pub every_time: bool,
+    /// Only a grant of exactly one of the scopes covers the call, none of a folder around it and none of the whole tool (APR-14).
+    pub exact: bool,
+    /// What the call gives is a secret, as if [`ToolFacts::secret`](crate::ToolFacts::secret) said so.
+    pub secret: bool,
+    /// Names of the arguments whose values are secrets: what is stored says only that there was one.
+    pub secret_arguments: Vec<String>,
 }
 
 /// What a tool may know when it says what a call means.

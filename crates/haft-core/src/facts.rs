@@ -118,6 +118,15 @@ pub struct ToolFacts {
     pub idempotent: bool,
     /// It can carry data off this machine to a place that the model chose.
     pub open_world: bool,
+    /// Its results hold content from outside, which may hold instructions of strangers; where nothing is said, `open_world` tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<bool>,
+    /// Though `open_world`, it only sends a few words to a search engine: not asked again after content from outside came in.
+    #[serde(default)]
+    pub plain_search: bool,
+    /// Its results are secrets that a person lets the model see: never reused, spilled or stored (CONFLICT-29).
+    #[serde(default)]
+    pub secret: bool,
     /// Where it may stand in a batch.
     pub placement: Placement,
     /// Permission where the profile says nothing.
@@ -145,6 +154,9 @@ impl ToolFacts {
             effect,
             idempotent: false,
             open_world: false,
+            outside: None,
+            plain_search: false,
+            secret: false,
             placement: Placement::Anywhere,
             permission: Permission::Allow,
             result_cap: ResultCap::Profile,
@@ -155,5 +167,15 @@ impl ToolFacts {
             injections: Vec::new(),
             example: None,
         }
+    }
+
+    /// True if what a call gives comes from outside.
+    pub fn brings_outside(&self) -> bool {
+        self.outside.unwrap_or(self.open_world)
+    }
+
+    /// True if a call can carry data to a place that the model chose.
+    pub fn carries_away(&self) -> bool {
+        self.open_world && !self.plain_search
     }
 }

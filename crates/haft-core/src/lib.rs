@@ -27,6 +27,7 @@ pub mod grant;
 pub mod ids;
 pub mod journal;
 pub mod lines;
+pub mod mask;
 pub mod message;
 pub mod nearest;
 pub mod notes;

@@ -87,10 +87,14 @@ pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &Con
                 question: None,
                 scopes: vec![Scope::Tool],
                 every_time: false,
+                exact: false,
+                secret: tool.declaration().facts.secret,
+                secret_arguments: Vec::new(),
             };
         }
     };
-    let Ask { question, meaning, mut scopes, every_time } = ask;
+    let Ask { question, meaning, mut scopes, every_time, exact, secret, secret_arguments } = ask;
+    let secret = secret || tool.declaration().facts.secret;
     let (by, lost) = rule_of(tool, arguments, environment, question.is_some(), &scopes);
     if scopes.is_empty() {
         scopes.push(Scope::Tool);
@@ -98,7 +102,8 @@ pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &Con
     let outcome = by.outcome();
     let question =
         (outcome == Outcome::Ask).then(|| question.or(meaning).unwrap_or_else(|| format!("Run {alias}?")));
-    Decision { outcome, rule: by.text(alias), by, lost, question, scopes, every_time }
+    let rule = by.text(alias);
+    Decision { outcome, rule, by, lost, question, scopes, every_time, exact, secret, secret_arguments }
 }
 
 /// Who decides, and who would have.

@@ -60,6 +60,19 @@ pub struct ToolSelection {
     pub permission: IndexMap<ToolId, Permission>,
 }
 
+/// What holds once content from outside has entered a conversation (design.md §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taint {
+    /// Calls that can carry data to a place that the model chose are asked again, whatever was granted (`taint.ask`).
+    pub ask: bool,
+}
+
+impl Default for Taint {
+    fn default() -> Self {
+        Self { ask: true }
+    }
+}
+
 /// Times of consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentTimes {
@@ -182,6 +195,9 @@ pub struct Profile {
     pub spill: SpillPolicy,
     /// Times of consent.
     pub consent: ConsentTimes,
+    /// What content from outside changes.
+    #[serde(default)]
+    pub taint: Taint,
     /// Whether tools of MCP servers ask.
     #[serde(default)]
     pub approval: ApprovalMode,
@@ -240,6 +256,7 @@ impl Profile {
             renderer: Renderer::Markdown,
             spill: SpillPolicy::default(),
             consent: ConsentTimes::default(),
+            taint: Taint::default(),
             approval: ApprovalMode::default(),
             unknown_alias: BreachPolicy::ToolError,
             malformed_arguments: BreachPolicy::ToolError,

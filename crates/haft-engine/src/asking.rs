@@ -6,6 +6,7 @@ use std::time::Duration;
 use haft_core::budget::{Amounts, Reservation, Resource};
 use haft_core::event::RunEvent;
 use haft_core::journal::{ModelRequestCreated, ModelRequestFailed, Payload};
+use haft_core::mask::{Mask, MaskedStream, View};
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelError, ModelRequest, ModelTurn, TurnSink};
 use haft_core::profile::ExecutionMode;
@@ -80,6 +81,9 @@ impl Driver {
             run: self.writer.run.clone(),
             session: self.session.clone(),
             events: self.options.events.clone(),
+            mask: self.writer.mask.clone(),
+            text: MaskedStream::default(),
+            reasoning: MaskedStream::default(),
         };
         let answering = model.turn(&request, &mut sink, &cancel);
         let answered = match time {
@@ -93,6 +97,7 @@ impl Driver {
                 }
             },
         };
+        sink.end();
         match answered {
             Ok(answer) => {
                 self.settle_turn(reservation, is_metered, bytes, &answer);
@@ -187,32 +192,53 @@ impl Driver {
     }
 }
 
-/// Hands stream deltas to the surfaces.
+/// Hands stream deltas to the surfaces, masked: what may become a secret waits for what follows it.
 struct Deltas {
     run: RunId,
     session: Arc<SessionInner>,
     events: Arc<dyn EventSink>,
+    mask: Mask,
+    text: MaskedStream,
+    reasoning: MaskedStream,
 }
 
 impl Deltas {
     fn send(&self, kind: &str, key: &str, text: &str) {
-        if self.events.wants_events() {
+        if !text.is_empty() {
             let time = self.session.clock().now();
             self.events.event(&RunEvent::delta(&self.run, time, kind, json!({ key: text })));
         }
+    }
+
+    /// Tells what still waits.
+    fn end(&mut self) {
+        let (reasoning, text) = (self.reasoning.end(&self.mask), self.text.end(&self.mask));
+        self.send("reasoning_delta", "text", &reasoning);
+        self.send("text_delta", "text", &text);
     }
 }
 
 impl TurnSink for Deltas {
     fn text(&mut self, delta: &str) {
-        self.send("text_delta", "text", delta);
+        if self.events.wants_events() {
+            let shown = self.text.push(&self.mask, delta);
+            self.send("text_delta", "text", &shown);
+        }
     }
 
     fn reasoning(&mut self, delta: &str) {
-        self.send("reasoning_delta", "text", delta);
+        if self.events.wants_events() {
+            let shown = self.reasoning.push(&self.mask, delta);
+            self.send("reasoning_delta", "text", &shown);
+        }
     }
 
     fn restarted(&mut self, reason: &str) {
-        self.send("stream_restarted", "reason", reason);
+        self.text.restart();
+        self.reasoning.restart();
+        if self.events.wants_events() {
+            let reason = self.mask.text(reason, View::Record);
+            self.send("stream_restarted", "reason", &reason);
+        }
     }
 }

@@ -15,6 +15,7 @@ use haft_core::profile::ExecutionMode;
 use haft_core::{
     Attempt, AuthorizedCall, ConsentId, ErrorCode, GrantId, Lifetime, Placement, Question, ToolTurnContract,
 };
+use haft_schema::canonical;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
@@ -31,6 +32,9 @@ impl Driver {
         let admissions = self.gate.admit(contract, attempts);
         self.bench.files.take_back();
         self.begin_reuse().await?;
+        if self.options.profile.taint.ask {
+            self.session.outside.read(self.session.store(), &self.session.lease.session).await?;
+        }
         let mut slots: Vec<Option<CallOutcome>> = Vec::new();
         slots.resize_with(admissions.len(), || None);
         let (deferred, first): (Vec<_>, Vec<_>) =
@@ -87,7 +91,12 @@ impl Driver {
             Ok(prepared) => prepared,
             Err(refused) => return self.refuse(*refused),
         };
-        let decided = prepared.decide(&self.session.environment);
+        let mut decided = prepared.decide(&self.session.environment);
+        if self.options.profile.taint.ask
+            && let Some(source) = self.session.outside.source()
+        {
+            decided = decided.after_outside(&source);
+        }
         let mut grants = self.session.live_grants();
         if decided.decision().outcome == Outcome::Ask && !grants.is_empty() {
             // A grant that another process took back stands in for nothing any more.
@@ -144,7 +153,7 @@ impl Driver {
             grant: None,
         };
         note_requested(&mut self.writer, &requested)?;
-        self.writer.note(&Payload::ConsentOpened(question.clone()), Map::new())?;
+        self.writer.note_question(&question, &asking.decision().secret_arguments)?;
         Ok(Arc::new(question))
     }
 
@@ -261,20 +270,26 @@ impl Driver {
 
     /// An attempt that never started: it is noted as requested and failed, with no commit of its own.
     fn refuse(&mut self, refused: Refused) -> Result<Decided, EngineError> {
+        let secret = refused.decision.as_ref().map_or(&[][..], |decision| &decision.secret_arguments);
+        let masked = self.writer.masked_arguments(&refused.arguments, secret);
+        let written = masked.as_ref().unwrap_or(&refused.arguments);
         let payload = ToolCallRequested {
             call_id: refused.call_id.clone(),
             tool_id: refused.tool_id.clone(),
             alias: refused.alias.clone(),
             wire_id: refused.wire_id.clone(),
-            arguments_file: self.writer.file(arguments_path(&refused.call_id), to_json(&refused.arguments)),
-            arguments_digest: refused.digest,
+            arguments_file: self.writer.file(arguments_path(&refused.call_id), to_json(written)),
+            arguments_digest: match &masked {
+                Some(masked) => refused.digest.map(|_| canonical::digest(masked)),
+                None => refused.digest,
+            },
             repairs: refused.repairs.clone(),
             decision: refused.decision.as_ref().map(|decision| decision.outcome.as_str().to_owned()),
             rule: refused.decision.as_ref().map(|decision| decision.rule.clone()),
             grant: None,
             granted_by: None,
         };
-        let joined = joined_arguments(self.writer.events.as_ref(), &refused.arguments);
+        let joined = joined_arguments(self.writer.events.as_ref(), written);
         self.writer.note(&Payload::ToolCallRequested(payload), joined)?;
         Ok(Decided::Ended(Box::new(self.settle_refused(refused)?)))
     }
@@ -303,20 +318,24 @@ fn note_requested(
     facts: &RequestedFacts<'_>,
 ) -> Result<(), EngineError> {
     let call = facts.call;
+    let masked = writer.masked_arguments(facts.arguments.value(), &facts.decision.secret_arguments);
+    let path = arguments_path(&call.call_id);
+    let arguments_file = writer.arguments_file(path, facts.arguments, masked.as_ref());
     let payload = ToolCallRequested {
         call_id: call.call_id.clone(),
         tool_id: Some(call.tool_id.clone()),
         alias: call.alias.clone(),
         wire_id: call.wire_id.clone(),
-        arguments_file: writer.arguments_file(arguments_path(&call.call_id), facts.arguments),
-        arguments_digest: Some(facts.arguments.digest()),
+        arguments_digest: Some(arguments_file.sha256),
+        arguments_file,
         repairs: call.repairs.clone(),
         decision: Some(facts.decision.outcome.as_str().to_owned()),
         rule: Some(facts.decision.rule.clone()),
         grant: facts.grant.cloned(),
         granted_by: facts.granted_by.map(str::to_owned),
     };
-    let joined = joined_arguments(writer.events.as_ref(), facts.arguments.value());
+    let written = masked.as_ref().unwrap_or(facts.arguments.value());
+    let joined = joined_arguments(writer.events.as_ref(), written);
     writer.note(&Payload::ToolCallRequested(payload), joined)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_core::event::RunEvent;
+use haft_core::mask::View;
 use haft_core::ports::{BoxFuture, Cancel, Clock, Ids, Timestamp, ToolContext};
 use haft_core::{CallId, CompiledTools, RunId, Services, SessionId, ToolId};
 use serde_json::json;
@@ -129,7 +130,8 @@ impl ToolContext for CallContext<'_> {
     }
 
     fn progress(&self, line: &str) {
-        let payload = json!({"call_id": self.call, "line": line});
+        let payload =
+            json!({"call_id": self.call, "line": self.session.engine.mask().text(line, View::Record)});
         self.events.event(&RunEvent::delta(self.run, self.session.clock().now(), "progress", payload));
     }
 

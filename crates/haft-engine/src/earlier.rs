@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use haft_core::journal::{FileRef, Payload};
+use haft_core::mask::is_masked;
 use haft_core::path::touches_of_stored;
 use haft_core::ports::{Store, Timestamp, Touches};
 use haft_core::profile::Reuse;
@@ -148,6 +149,9 @@ impl Earlier {
                         Some((_, file)) => store.file(run, &file.path).await?.and_then(|file| file.bytes),
                         None => None,
                     };
+                    // What is masked in them, they do not tell.
+                    let arguments = arguments.filter(|bytes| !is_masked(bytes));
+                    let whole = arguments.is_some();
                     let touches = match (tool, arguments) {
                         (Some(tool), Some(bytes)) => touches_of_stored(tool.as_ref(), bytes),
                         // What cannot be known may have touched anything.
@@ -156,7 +160,7 @@ impl Earlier {
                     if tool.is_none_or(|tool| tool.declaration().facts.effect.writes()) {
                         self.spoil(&touches);
                     }
-                    if let Some((digest, _)) = written {
+                    if let Some((digest, _)) = written.filter(|_| whole) {
                         started.insert(body.call_id, ((body.tool_id, digest), touches));
                     }
                 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use haft_core::consent::ConsentEnvironment;
+use haft_core::mask::Mask;
 use haft_core::ports::{Clock, Ids, SessionRow, Store};
 use haft_core::{ProjectId, Services, SessionId, ToolRegistry};
 
@@ -21,7 +22,7 @@ pub struct EngineParts {
     pub ids: Arc<dyn Ids>,
     /// All tools.
     pub registry: Arc<ToolRegistry>,
-    /// Services that tools may use, beside those that the engine adds for a session.
+    /// Services that tools may use, beside those that the engine adds for a session. A [`Mask`] among them is what is masked.
     pub services: Services,
     /// Who this process is, in words for people: `process 4711 (haft chat)`.
     pub owner: String,
@@ -53,6 +54,11 @@ impl Engine {
     /// Where surfaces are attached and answers go.
     pub fn consent(&self) -> &Arc<ConsentService> {
         &self.consent
+    }
+
+    /// What is masked in all that is stored and shown: the [`Mask`] among the services, else one that knows forms alone.
+    pub fn mask(&self) -> Mask {
+        self.parts.services.get::<Mask>().map(|mask| mask.as_ref().clone()).unwrap_or_default()
     }
 
     /// All tools.

@@ -4,16 +4,17 @@
 use std::collections::HashMap;
 
 use haft_core::event::RunEvent;
-use haft_core::journal::Payload;
+use haft_core::journal::{Payload, SealedRecord};
 use haft_core::message::{Message, ResultMessage};
 use haft_core::ports::Store;
 use haft_core::render::Renderer;
-use haft_core::{CallId, CompiledTools, RunId, SessionId, ToolResult, WireId};
+use haft_core::{CallId, CompiledTools, RequestedCall, RunId, SessionId, ToolResult};
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
 use crate::render::result_message;
 use crate::settle::result_view;
+use crate::taken::{Taken, taken_result};
 
 /// The messages of all runs of a session that had a prompt, oldest first.
 pub async fn conversation(store: &dyn Store, session: &SessionId) -> Result<Vec<Message>, EngineError> {
@@ -39,19 +40,32 @@ pub(crate) async fn run_messages(
     renderer: Renderer,
 ) -> Result<Vec<Message>, EngineError> {
     let mut messages = Vec::new();
-    let mut open: Vec<(CallId, Option<WireId>)> = Vec::new();
-    let mut results: HashMap<CallId, ResultMessage> = HashMap::new();
-    for record in store.records(run).await? {
-        let Some(bytes) = record.payload.as_deref() else { continue };
+    let mut open = OpenTurn { renderer, calls: Vec::new(), results: HashMap::new(), taken: None };
+    let records = store.records(run).await?;
+    let taken = Taken::of(&records);
+    if !records.iter().any(|record| record.kind == "model_request_created") && is_gone(records.first()) {
+        // Nobody knows whether there was a prompt; no model was asked.
+        return Ok(Vec::new());
+    }
+    for record in &records {
+        let Some(bytes) = record.payload.as_deref() else {
+            if let Some(message) = taken.message(record) {
+                open.close(&mut messages);
+                messages.push(message);
+            } else if record.kind == "tool_call_completed" || record.kind == "tool_call_failed" {
+                open.taken = Some(taken.text("This result", record));
+            }
+            continue;
+        };
         match Payload::read(&record.kind, bytes)? {
             Payload::RunStarted(body) => match body.prompt {
                 Some(prompt) => messages.push(Message::User(prompt)),
                 None => return Ok(Vec::new()),
             },
             Payload::ModelTurnCompleted(body) => {
-                close_turn(&mut messages, &mut open, &mut results);
-                let wire_ids = body.calls.iter().map(|call| call.requested.wire_id().cloned());
-                open = body.calls.iter().map(|call| call.call_id.clone()).zip(wire_ids).collect();
+                open.close(&mut messages);
+                open.calls =
+                    body.calls.iter().map(|call| (call.call_id.clone(), call.requested.clone())).collect();
                 messages.push(Message::Assistant {
                     text: body.text,
                     raw: body.raw,
@@ -63,11 +77,10 @@ pub(crate) async fn run_messages(
             Payload::ToolCallCompleted(body) => {
                 let spilled = body.spilled_to.as_deref();
                 let path = &body.result_file.path;
-                insert_result(store, run, path, spilled, &open, renderer, &mut results).await?;
+                open.insert_result(store, run, path, spilled).await?;
             }
             Payload::ToolCallFailed(body) => {
-                insert_result(store, run, &body.result_file.path, None, &open, renderer, &mut results)
-                    .await?;
+                open.insert_result(store, run, &body.result_file.path, None).await?;
             }
             Payload::ContextAssembled(_)
             | Payload::ModelRequestCreated(_)
@@ -83,27 +96,56 @@ pub(crate) async fn run_messages(
             | Payload::SessionDeleted(_) => {}
         }
     }
-    close_turn(&mut messages, &mut open, &mut results);
+    open.close(&mut messages);
     Ok(messages)
 }
 
-async fn insert_result(
-    store: &dyn Store,
-    run: &RunId,
-    path: &str,
-    spilled_to: Option<&str>,
-    open: &[(CallId, Option<WireId>)],
+fn is_gone(record: Option<&SealedRecord>) -> bool {
+    record.is_some_and(|record| record.payload.is_none())
+}
+
+/// The calls of a turn until the next one, and their results as far as they are known.
+struct OpenTurn {
     renderer: Renderer,
-    results: &mut HashMap<CallId, ResultMessage>,
-) -> Result<(), EngineError> {
-    let Some(mut result) = stored_result(store, run, path).await? else { return Ok(()) };
-    if let Some(artifact) = spilled_to {
-        let note = format!("(A long result, kept as artifact `{artifact}`.)");
-        result.content = vec![haft_core::ContentPart::Text { text: note }];
+    calls: Vec<(CallId, RequestedCall)>,
+    results: HashMap<CallId, ResultMessage>,
+    /// What is said in the place of results that were taken away, if some were.
+    taken: Option<String>,
+}
+
+impl OpenTurn {
+    async fn insert_result(
+        &mut self,
+        store: &dyn Store,
+        run: &RunId,
+        path: &str,
+        spilled_to: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let Some(mut result) = stored_result(store, run, path).await? else { return Ok(()) };
+        if let Some(artifact) = spilled_to {
+            let note = format!("(A long result, kept as artifact `{artifact}`.)");
+            result.content = vec![haft_core::ContentPart::Text { text: note }];
+        }
+        let requested = self.calls.iter().find(|(id, _)| *id == result.call_id);
+        let wire_id = requested.and_then(|(_, requested)| requested.wire_id().cloned());
+        self.results.insert(result.call_id.clone(), result_message(&result, wire_id, self.renderer));
+        Ok(())
     }
-    let wire_id = open.iter().find(|(id, _)| *id == result.call_id).and_then(|(_, wire_id)| wire_id.clone());
-    results.insert(result.call_id.clone(), result_message(&result, wire_id, renderer));
-    Ok(())
+
+    /// Adds the results in call order; a call without a result is left out, unless it was taken away.
+    fn close(&mut self, messages: &mut Vec<Message>) {
+        let taken = self.taken.take();
+        let calls = std::mem::take(&mut self.calls);
+        let ordered = calls.into_iter().filter_map(|(id, requested)| {
+            let gone = || Some(taken_result(&id, &requested, taken.as_deref()?, self.renderer));
+            self.results.remove(&id).or_else(gone)
+        });
+        let ordered: Vec<ResultMessage> = ordered.collect();
+        self.results.clear();
+        if !ordered.is_empty() {
+            messages.push(Message::Results(ordered));
+        }
+    }
 }
 
 /// A result as its audit file holds it; none if it was redacted.
@@ -114,19 +156,6 @@ async fn stored_result(
 ) -> Result<Option<ToolResult>, EngineError> {
     let Some(bytes) = store.file(run, path).await?.and_then(|file| file.bytes) else { return Ok(None) };
     Ok(serde_json::from_slice(&bytes).ok())
-}
-
-/// Adds the results of the turn before, in call order; a call without a result is left out with its question.
-fn close_turn(
-    messages: &mut Vec<Message>,
-    open: &mut Vec<(CallId, Option<WireId>)>,
-    results: &mut HashMap<CallId, ResultMessage>,
-) {
-    let ordered: Vec<ResultMessage> = open.drain(..).filter_map(|(id, _)| results.remove(&id)).collect();
-    results.clear();
-    if !ordered.is_empty() {
-        messages.push(Message::Results(ordered));
-    }
 }
 
 /// Fits earlier messages to the tools of a new invocation: calls whose tool is gone are told as plain text (CONFLICT-32).

@@ -100,6 +100,7 @@ async fn close(
             result_file: file,
             duration_ms: 0,
             files: Vec::new(),
+            outside: None,
             reused_from: None,
             skipped: false,
         };

@@ -1,6 +1,7 @@
 //! Step 5 of the path: an earlier result stands in for a call that was allowed (CCH-03, CCH-04, CONFLICT-16).
 
 use haft_core::journal::FileRef;
+use haft_core::mask::is_masked;
 use haft_core::path::{EarlierResult, RepeatedCall};
 use haft_core::ports::Touches;
 use haft_core::{AuthorizedCall, Digest, ErrorCode, GrantId, RunId, ToolResult};
@@ -66,7 +67,7 @@ impl Driver {
             Some(bytes) => Some(bytes.to_vec()),
             None => self.session.store().file(run, &file.path).await?.and_then(|file| file.bytes),
         };
-        let whole = bytes.filter(|bytes| Digest::of(bytes) == file.sha256);
+        let whole = bytes.filter(|bytes| Digest::of(bytes) == file.sha256 && !is_masked(bytes));
         Ok(whole.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 

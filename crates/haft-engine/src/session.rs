@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::grants::{GrantBook, HeldGrant};
 use crate::handle::RunHandle;
+use crate::outside::Outside;
 use crate::recover::{self, Recovered};
 use crate::run::{CallOutcome, RunOptions, RunOutcome};
 use crate::{run, turns};
@@ -56,6 +57,7 @@ pub(crate) struct SessionInner {
     pub(crate) previous_run: Mutex<Option<(RunId, Digest)>>,
     grants: Mutex<GrantBook>,
     earlier: Mutex<Earlier>,
+    pub(crate) outside: Outside,
     /// One run at a time; it holds the conversation so far, once a run has read it from the journal.
     pub(crate) turn: tokio::sync::Mutex<Option<Conversation>>,
 }
@@ -182,6 +184,7 @@ impl Session {
             previous_run: Mutex::new(previous_run),
             grants: Mutex::default(),
             earlier: Mutex::default(),
+            outside: Outside::default(),
             turn: tokio::sync::Mutex::new(None),
         });
         let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();

@@ -5,6 +5,7 @@
 
 use haft_core::artifact::Artifacts;
 use haft_core::journal::{ArtifactRef, FileRef, Payload, ToolCallCompleted, ToolCallFailed};
+use haft_core::mask::{View, without_secret};
 use haft_core::path::{Refused, RepeatedCall};
 use haft_core::render::Renderer;
 use haft_core::result::{Change, FileChange};
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::artifacts::RunArtifacts;
 use crate::error::EngineError;
+use crate::outside::source_of;
 use crate::reuse::Trace;
 use crate::run::{CallOutcome, Driver};
 
@@ -41,16 +43,34 @@ impl Driver {
         let (artifacts, files, workspace) = split(changes);
         self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
         let workspace = self.workspace_files(&workspace);
-        let file = self.result_file(&result)?;
+        let facts = &started.tool().declaration().facts;
+        let stored = if started.is_secret() {
+            Some(without_secret(&result))
+        } else {
+            self.writer.mask.result(&result, View::Record)
+        };
+        let file = self.result_file(stored.as_ref().unwrap_or(&result))?;
+        // What was masked does not tell what there was, so it stands in for nothing.
+        let trace = trace.filter(|_| stored.is_none());
         self.remember(trace, &file, result.error_code.as_ref());
+        let outside = facts.brings_outside().then(|| {
+            let source = source_of(started.tool_id(), started.arguments().value());
+            self.writer.mask.text(&source, View::Record).into_owned()
+        });
+        if let Some(source) = &outside {
+            self.session.outside.mark(source);
+        }
         let call = EndedCall {
-            facts: &started.tool().declaration().facts,
+            facts,
             arguments: started.arguments().value(),
             reused_from: None,
             file,
             workspace,
+            outside,
+            secret: started.is_secret(),
+            stored,
         };
-        let shown = self.note_end(&call, result, artifacts, files)?;
+        let shown = self.note_end(call, result, artifacts, files)?;
         if let Some(error) = system_failure {
             let (code, message) = (error.code().to_string(), error.message().to_owned());
             return Err(EngineError::System { code, message });
@@ -77,13 +97,16 @@ impl Driver {
             reused_from: Some(repeated.repeats()),
             file,
             workspace: Vec::new(),
+            outside: None,
+            secret: false,
+            stored: None,
         };
-        let shown = self.note_end(&call, result, Vec::new(), Vec::new())?;
+        let shown = self.note_end(call, result, Vec::new(), Vec::new())?;
         Ok(CallOutcome {
             run: self.writer.run.clone(),
             result: shown,
             wire_id: repeated.call().wire_id.clone(),
-            arguments: call.arguments.clone(),
+            arguments: repeated.arguments().value().clone(),
             repairs: repeated.call().repairs.clone(),
             decision: Some((repeated.decision().outcome, repeated.decision().rule.clone())),
             granted_by: repeated.granted_by().map(str::to_owned),
@@ -93,19 +116,24 @@ impl Driver {
     /// Notes the end record and gives the result as the model sees it.
     fn note_end(
         &mut self,
-        call: &EndedCall<'_>,
+        call: EndedCall<'_>,
         result: ToolResult,
         mut versions: Vec<ArtifactVersion>,
         files: Vec<FileChange>,
     ) -> Result<ToolResult, EngineError> {
         let blobs = images(&result.content);
-        let mut shown = result;
-        let spilled_to = self.spill(call.facts, &mut shown, &mut versions);
+        // The model sees what it was given to work on, but for secrets that nobody gave it.
+        let mut shown = match &call.stored {
+            Some(_) if !call.secret => self.writer.mask.result(&result, View::Model).unwrap_or(result),
+            Some(_) | None => result,
+        };
+        let spilled_to = if call.secret { None } else { self.spill(call.facts, &mut shown, &mut versions) };
         self.bounds.settle_output(&mut shown);
-        let view = self.view(&shown, call.arguments);
+        let view = self
+            .view(call.stored.as_ref().filter(|_| spilled_to.is_none()).unwrap_or(&shown), call.arguments);
         let (call_id, alias) = (shown.call_id.clone(), shown.alias.clone());
         let (duration_ms, skipped) = (shown.duration_ms, shown.skipped);
-        let (result_file, reused_from) = (call.file.clone(), call.reused_from.cloned());
+        let (result_file, reused_from, outside) = (call.file, call.reused_from.cloned(), call.outside);
         let payload = match (&shown.error_code, &shown.tool_id) {
             (None, Some(tool_id)) => Payload::ToolCallCompleted(ToolCallCompleted {
                 call_id,
@@ -117,6 +145,7 @@ impl Driver {
                 files,
                 blobs,
                 spilled_to,
+                outside,
                 reused_from,
                 skipped,
                 workspace: call.workspace.clone(),
@@ -130,6 +159,7 @@ impl Driver {
                 result_file,
                 duration_ms,
                 files,
+                outside,
                 reused_from,
                 skipped,
             }),
@@ -143,7 +173,8 @@ impl Driver {
     pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
         self.bounds.note_refusal(&refused);
         let result = refused.to_result();
-        let file = self.result_file(&result)?;
+        let stored = self.writer.mask.result(&result, View::Record);
+        let file = self.result_file(stored.as_ref().unwrap_or(&result))?;
         let view = self.view(&result, &refused.arguments);
         let payload = ToolCallFailed {
             call_id: refused.call_id.clone(),
@@ -153,6 +184,7 @@ impl Driver {
             result_file: file,
             duration_ms: 0,
             files: Vec::new(),
+            outside: None,
             reused_from: None,
             skipped: false,
         };
@@ -201,7 +233,7 @@ impl Driver {
             content_type: "text/plain".to_owned(),
             title: format!("Result of {}", result.alias),
             source: "tool".to_owned(),
-            content: text,
+            content: self.writer.mask.text(&text, View::Record).into_owned(),
         };
         let artifacts = RunArtifacts { session: self.session.artifacts.clone(), read_cap: 0 };
         artifacts.stage(whole.clone()).ok()?;
@@ -250,6 +282,12 @@ struct EndedCall<'a> {
     file: FileRef,
     /// What it wrote in the workspace of the run.
     workspace: Vec<FileRef>,
+    /// Where content from outside came from that it brought.
+    outside: Option<String>,
+    /// The result is a secret as a whole.
+    secret: bool,
+    /// The result as it is stored, where something is masked in it.
+    stored: Option<ToolResult>,
 }
 
 /// The part of a result that events carry.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord, RunEnded, RunStatus};
+use haft_core::mask::View;
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelError, ModelTurn};
 use haft_core::profile::{BreachPolicy, RunKind};
@@ -47,12 +48,14 @@ pub(crate) async fn converse(
     };
     let mut driver = Driver::begin(session, run.clone(), Some(prompt.clone()), options, stopper)?;
     let mut messages = history::fit_to(earlier.clone(), &driver.tools);
-    messages.push(Message::User(prompt));
+    messages.push(Message::User(driver.writer.mask.text(&prompt, View::Model).into_owned()));
     let end = match driver.turns(model.as_ref(), messages).await {
         Ok(end) => end,
         Err(error) => return Err(driver.fail(error).await),
     };
-    let End { status, code, message, text } = end;
+    let End { status, code, mut message, mut text } = end;
+    driver.writer.mask.put(&mut text, View::Record);
+    message.as_mut().map(|message| driver.writer.mask.put(message, View::Record));
     let ended =
         RunEnded { status, error_code: code.clone(), message: message.clone(), text: Some(text.clone()) };
     let head = driver.end(ended).await?;

@@ -1,11 +1,16 @@
 //! The one writer of a run's journal: records are collected, committed together, and told to surfaces when they are durable.
+//!
+//! Secrets are masked here, before anything is hashed: what is committed is what surfaces see and what is verified.
 
 use std::sync::Arc;
 
+use haft_core::consent::Closing;
 use haft_core::event::RunEvent;
-use haft_core::journal::{Batch, FileRef, Head, Payload};
+use haft_core::journal::{Batch, ConsentClosed, FileRef, Head, Payload};
+use haft_core::mask::{Mask, View};
 use haft_core::path::{AuthorizedCall, PreparedArguments};
-use haft_core::{ArtifactVersion, Committed, RunId};
+use haft_core::{ArtifactVersion, Committed, Digest, Question, RunId};
+use haft_schema::canonical;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
@@ -16,26 +21,62 @@ pub(crate) struct RunWriter {
     pub(crate) session: Arc<SessionInner>,
     pub(crate) run: RunId,
     pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) mask: Mask,
     pending: Batch,
     /// What the files of each pending record say to people.
     joined: Vec<Map<String, Value>>,
     head: Option<Head>,
+    /// Digests of arguments that were asked about, and those of the same arguments masked.
+    masked_digests: Vec<(Digest, Digest)>,
 }
 
 impl RunWriter {
     pub(crate) fn new(session: Arc<SessionInner>, run: RunId, events: Arc<dyn EventSink>) -> Self {
         let pending = Batch::new(run.clone());
-        Self { session, run, events, pending, joined: Vec::new(), head: None }
+        let mask = session.engine.mask();
+        Self {
+            session,
+            run,
+            events,
+            mask,
+            pending,
+            joined: Vec::new(),
+            head: None,
+            masked_digests: Vec::new(),
+        }
     }
 
     /// Adds a record to the next commit.
-    pub(crate) fn note(&mut self, payload: &Payload, joined: Map<String, Value>) -> Result<(), EngineError> {
+    pub(crate) fn note(
+        &mut self,
+        payload: &Payload,
+        mut joined: Map<String, Value>,
+    ) -> Result<(), EngineError> {
+        let masked = self.with_masked_digest(self.mask.masked_payload(payload)?, payload);
+        let payload = masked.as_ref().unwrap_or(payload);
         self.pending.record(self.session.clock().now(), payload)?;
+        self.mask.map(&mut joined, View::Record);
         self.joined.push(joined);
         Ok(())
     }
 
-    /// Adds a file to the next commit.
+    /// An answer tells the digest of what was shown; what is stored tells that of the stored question.
+    fn with_masked_digest(&self, masked: Option<Payload>, payload: &Payload) -> Option<Payload> {
+        let Payload::ConsentClosed(ConsentClosed { closing, .. }) = payload else { return masked };
+        let Closing::Answered { shown: Some(shown), .. } = closing else { return masked };
+        let Some((_, stored)) = self.masked_digests.iter().find(|(digest, _)| digest == shown) else {
+            return masked;
+        };
+        let mut payload = masked.unwrap_or_else(|| payload.clone());
+        if let Payload::ConsentClosed(ConsentClosed { closing: Closing::Answered { shown, .. }, .. }) =
+            &mut payload
+        {
+            *shown = Some(*stored);
+        }
+        Some(payload)
+    }
+
+    /// Adds a file to the next commit. Its bytes are masked already.
     pub(crate) fn file(&mut self, path: String, bytes: Vec<u8>) -> FileRef {
         self.pending.file(path, bytes)
     }
@@ -45,9 +86,49 @@ impl RunWriter {
         self.pending.files().iter().find(|file| file.path == path).map(|file| file.bytes.as_slice())
     }
 
-    /// Adds the file of prepared arguments to the next commit.
-    pub(crate) fn arguments_file(&mut self, path: String, arguments: &PreparedArguments) -> FileRef {
-        self.pending.arguments_file(path, arguments)
+    /// Adds the file of prepared arguments to the next commit: their canonical bytes, or those of `masked` where something is
+    /// masked in them.
+    pub(crate) fn arguments_file(
+        &mut self,
+        path: String,
+        arguments: &PreparedArguments,
+        masked: Option<&Value>,
+    ) -> FileRef {
+        match masked {
+            None => self.pending.arguments_file(path, arguments),
+            Some(masked) => self.pending.file(path, canonical::to_bytes(masked)),
+        }
+    }
+
+    /// Adds the record of a question to the next commit. `secret` names the arguments of which nothing but the length is stored.
+    pub(crate) fn note_question(
+        &mut self,
+        question: &Question,
+        secret: &[String],
+    ) -> Result<(), EngineError> {
+        let mut stored = question.clone();
+        if let Some(masked) = self.masked_arguments(&question.arguments, secret) {
+            stored.digest = canonical::digest(&masked);
+            stored.arguments = masked;
+            self.masked_digests.push((question.digest, stored.digest));
+        }
+        self.note(&Payload::ConsentOpened(stored), Map::new())
+    }
+
+    /// A masked copy of arguments; none if there is nothing to mask. `secret` names those of which nothing but the length is told.
+    pub(crate) fn masked_arguments(&self, arguments: &Value, secret: &[String]) -> Option<Value> {
+        if secret.is_empty() {
+            return self.mask.masked(arguments, View::Record);
+        }
+        let mut masked = arguments.clone();
+        for name in secret {
+            if let Some(value) = masked.get_mut(name) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                *value = Value::String(format!("[secret argument, {} characters]", text.chars().count()));
+            }
+        }
+        self.mask.value(&mut masked, View::Record);
+        Some(masked)
     }
 
     /// Adds an artifact version to the next commit.

@@ -50,6 +50,8 @@ use proc_macro::TokenStream;
 /// | `ask = path::to::function` | what a call means to a person: `fn(&PreparedArguments, &ConsentEnvironment) -> Result<Ask, ToolError>` | asks nothing |
 /// | `idempotent` | the same call twice does no more than once | no |
 /// | `open_world` | it can carry data off the machine | no |
+/// | `plain_search` | though it leaves the machine, it only sends a few words to a search engine | no |
+/// | `secret` | its results are secrets: shown to the model, and never stored, spilled or reused | no |
 /// | `fast_path` | offered in fast-path mode | no |
 /// | `no_compress` | its output must reach the model verbatim | no |
 /// | `closed` | unknown parameters are refused | they are dropped |

@@ -19,7 +19,7 @@ const PLACEMENTS: [(&str, &str); 3] =
     [("anywhere", "Anywhere"), ("defer_last", "DeferLast"), ("must_be_last", "MustBeLast")];
 const SOURCES: [(&str, &str); 2] = [("project_id", "ProjectId"), ("model", "Model")];
 
-const TOOL_OPTIONS: [&str; 15] = [
+const TOOL_OPTIONS: [&str; 17] = [
     "effect",
     "name",
     "title",
@@ -31,6 +31,8 @@ const TOOL_OPTIONS: [&str; 15] = [
     "ask",
     "idempotent",
     "open_world",
+    "plain_search",
+    "secret",
     "fast_path",
     "no_compress",
     "closed",
@@ -59,7 +61,7 @@ pub(crate) struct ToolOptions {
     pub(crate) placement: Option<&'static str>,
     pub(crate) result_cap: Option<Cap>,
     pub(crate) ask: Option<Path>,
-    /// `idempotent`, `open_world`, `fast_path`, `no_compress`, as written.
+    /// `idempotent`, `open_world`, `plain_search`, `secret`, `fast_path`, `no_compress`, as written.
     pub(crate) flags: Vec<Ident>,
     pub(crate) closed: bool,
     pub(crate) crate_path: Option<Path>,
@@ -207,7 +209,7 @@ impl ToolOptions {
             "ask" => self.ask = Some(entry.path()?),
             "crate" => self.crate_path = Some(entry.path()?),
             "closed" => self.closed = entry.flag().map(|_| true)?,
-            // Only the four flags of the facts are left among the known keys.
+            // Only the flags of the facts are left among the known keys.
             _ => self.flags.push(entry.flag()?),
         }
         Ok(())

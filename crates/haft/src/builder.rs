@@ -95,9 +95,9 @@ impl ConsentHooks {
     fn ask(&self, arguments: &Arguments) -> Ask {
         Ask {
             question: self.check.as_ref().and_then(|check| check(arguments)),
-            meaning: None,
             scopes: self.scope.iter().map(|scope| scope(arguments)).collect(),
             every_time: self.always.as_ref().is_some_and(|always| always(arguments)),
+            ..Ask::default()
         }
     }
 }
@@ -212,6 +212,24 @@ impl ToolBuilder {
     /// Says whether a call can carry data off the machine, to a place that the model chose.
     pub fn open_world(mut self, open_world: bool) -> Self {
         self.facts.open_world = open_world;
+        self
+    }
+
+    /// Says whether the results hold content from outside, which may hold instructions of strangers; else `open_world` tells.
+    pub fn outside(mut self, outside: bool) -> Self {
+        self.facts.outside = Some(outside);
+        self
+    }
+
+    /// Says whether a call, though it leaves the machine, only sends a few words to a search engine.
+    pub fn plain_search(mut self, plain_search: bool) -> Self {
+        self.facts.plain_search = plain_search;
+        self
+    }
+
+    /// Says whether the results are secrets: shown to the model, and never stored, spilled or reused (CONFLICT-29).
+    pub fn secret(mut self, secret: bool) -> Self {
+        self.facts.secret = secret;
         self
     }
 

@@ -119,7 +119,7 @@ fn a_declaration_says_all_that_the_attribute_and_the_arguments_say() {
             no_compress: true,
             alias: Some("look_up".into()),
             injections: vec![Injection { parameter: "project".into(), source: InjectionSource::ProjectId }],
-            example: None,
+            ..ToolFacts::new(Effect::WriteControl)
         }
     );
 }

@@ -102,6 +102,7 @@ impl Layer {
             execution: self.running.mode(),
             max_workers: self.running.max_workers(),
             reuse: self.running.reuse(),
+            taint: self.running.taint(),
             renderer: self.renderer.unwrap_or(Renderer::Markdown),
             spill: SpillPolicy {
                 threshold: self.spill_threshold.unwrap_or(spill.threshold),

@@ -1,9 +1,9 @@
-//! How the calls of a profile run: `execution`, `dedupe` and `cache` of its file (CONFLICT-01, CONFLICT-16, CFG-03).
+//! How the calls of a profile run: `execution`, `dedupe`, `cache` and `taint` of its file (CONFLICT-01, CONFLICT-16, CFG-03).
 
 use std::fmt::Write;
 
 use haft_core::Profile;
-use haft_core::profile::{ExecutionMode, Reuse};
+use haft_core::profile::{ExecutionMode, Reuse, Taint};
 
 use crate::document::reader::TableReader;
 
@@ -18,9 +18,10 @@ pub(super) struct Running {
     failures: Option<bool>,
     cache: Option<bool>,
     cache_ttl_s: Option<u64>,
+    taint_ask: Option<bool>,
 }
 
-/// Reads the three tables of a profile.
+/// Reads the four tables of a profile.
 pub(super) fn read(root: &TableReader<'_>) -> Running {
     let mut running = Running::default();
     if let Some(execution) = root.table("execution") {
@@ -42,6 +43,10 @@ pub(super) fn read(root: &TableReader<'_>) -> Running {
         running.cache_ttl_s = cache.whole("ttl_s", 1, 366 * 24 * 3600);
         cache.finish();
     }
+    if let Some(taint) = root.table("taint") {
+        running.taint_ask = taint.boolean("ask");
+        taint.finish();
+    }
     running
 }
 
@@ -57,6 +62,7 @@ impl Running {
             failures: self.failures.or(below.failures),
             cache: self.cache.or(below.cache),
             cache_ttl_s: self.cache_ttl_s.or(below.cache_ttl_s),
+            taint_ask: self.taint_ask.or(below.taint_ask),
         }
     }
 
@@ -66,6 +72,10 @@ impl Running {
 
     pub(super) fn max_workers(&self) -> u32 {
         self.max_workers.unwrap_or(Profile::DEFAULT_WORKERS)
+    }
+
+    pub(super) fn taint(&self) -> Taint {
+        self.taint_ask.map_or_else(Taint::default, |ask| Taint { ask })
     }
 
     pub(super) fn reuse(&self) -> Reuse {
@@ -101,8 +111,8 @@ pub(super) fn write(out: &mut String, profile: &Profile) -> std::fmt::Result {
     for (name, _) in switches.iter().filter(|(_, on)| *on) {
         writeln!(out, "  {name}: true")?;
     }
-    match reuse.cache_ttl_s {
-        Some(seconds) => writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}"),
-        None => Ok(()),
+    if let Some(seconds) = reuse.cache_ttl_s {
+        writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}")?;
     }
+    writeln!(out, "taint:\n  ask: {}", profile.taint.ask)
 }

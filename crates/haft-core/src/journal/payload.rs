@@ -390,6 +390,9 @@ pub struct ToolCallCompleted {
     pub duration_ms: u64,
     /// Files changed outside the store.
     pub files: Vec<FileChange>,
+    /// Where content from outside came from that the result brought into the conversation: `builtin:web.fetch of https://…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
     /// The result's file, whole.
     pub result_file: FileRef,
     /// The earlier call whose result this is, where the tool was not run (CCH-05).
@@ -421,6 +424,9 @@ pub struct ToolCallFailed {
     /// Files changed outside the store before it failed.
     #[serde(default)]
     pub files: Vec<FileChange>,
+    /// As of a completed call: a failure may carry content from outside as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
     /// The result's file, whole.
     pub result_file: FileRef,
     /// The earlier call whose failure this is, where the tool was not run (CCH-05).

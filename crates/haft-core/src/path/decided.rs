@@ -9,7 +9,7 @@ use crate::journal::Committed;
 use crate::path::prepared::{PreparedArguments, PreparedCall};
 use crate::path::refused::Refused;
 use crate::path::started::{NotCommitted, StartedCall};
-use crate::policy::{Decision, Outcome, Ruling};
+use crate::policy::{Decision, Lost, Outcome, Ruling, WhyLost};
 use crate::ports::Timestamp;
 use crate::profile::ApprovalMode;
 use crate::scope::Scope;
@@ -69,6 +69,29 @@ impl DecidedCall {
         &self.decision
     }
 
+    /// Says that content from outside is in the conversation, and which call brought it from where. A call that can carry data
+    /// to a place that the model chose is then asked again, whatever was decided but for a deny, and whatever was granted.
+    #[must_use]
+    pub fn after_outside(mut self, source: &str) -> Self {
+        let carries_away = self.prepared.tool.declaration().facts.carries_away();
+        match self.decision.outcome {
+            Outcome::Allow | Outcome::Ask if carries_away => {}
+            Outcome::Allow | Outcome::Ask | Outcome::Deny => return self,
+        }
+        let by = Ruling::Outside { source: source.to_owned() };
+        let alias = &self.prepared.call.alias;
+        let asked = self.decision.question.take().unwrap_or_else(|| format!("Run {alias}?"));
+        self.decision.question = Some(format!(
+            "{asked} Content from outside has entered this run ({source}), and this call can carry data to a place that the \
+             model chose."
+        ));
+        self.decision.rule = by.text(alias);
+        self.decision.outcome = by.outcome();
+        let before = std::mem::replace(&mut self.decision.by, by);
+        self.decision.lost.insert(0, Lost { ruling: before, why: WhyLost::Outside });
+        self
+    }
+
     /// Applies grants and flags. A deny stays a deny; what must be asked every time is asked (APR-02).
     pub fn resolve(self, standing: Standing<'_>) -> Resolution {
         match self.decision.outcome {
@@ -80,8 +103,12 @@ impl DecidedCall {
             Outcome::Ask if self.decision.every_time => Resolution::Asking(AskingCall { decided: self }),
             Outcome::Ask => {
                 let tool = &self.prepared.call.tool_id;
-                let grant = standing.grants.iter().find(|grant| {
-                    grant.covers(tool, &self.decision.scopes, standing.run, standing.session, standing.now)
+                let outside = matches!(self.decision.by, Ruling::Outside { .. });
+                let grant = standing.grants.iter().filter(|_| !outside).find(|grant| {
+                    let wanted = &self.decision.scopes;
+                    let reaches =
+                        !self.decision.exact || wanted.iter().any(|scope| grant.scope.is_same(scope));
+                    reaches && grant.covers(tool, wanted, standing.run, standing.session, standing.now)
                 });
                 if let Some(grant) = grant {
                     let (by, id) = (Some(grant.granted_by.clone()), Some(grant.id.clone()));
@@ -98,7 +125,12 @@ impl DecidedCall {
                     Some(by) => {
                         Resolution::Authorized(AuthorizedCall::standing(self, Some(by.to_owned()), None))
                     }
-                    None => Resolution::Asking(AskingCall { decided: self }),
+                    None => {
+                        // A yes to it holds for this call alone.
+                        let mut decided = self;
+                        decided.decision.every_time |= outside;
+                        Resolution::Asking(AskingCall { decided })
+                    }
                 }
             }
         }
@@ -114,7 +146,7 @@ impl DecidedCall {
     fn asks_as_mcp_tool(&self) -> bool {
         let by_permission = match self.decision.by {
             Ruling::Permission { .. } => true,
-            Ruling::Rule { .. } | Ruling::OwnQuestion | Ruling::Broken => false,
+            Ruling::Rule { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => false,
         };
         by_permission && matches!(self.prepared.call.tool_id.provider(), Provider::Mcp(_))
     }
@@ -347,7 +379,7 @@ impl AuthorizedCall {
     pub fn start(self, committed: &mut Committed) -> Result<StartedCall, NotCommitted> {
         if committed.take_started(self.call_id()) {
             let PreparedCall { call, tool, arguments } = self.decided.prepared;
-            Ok(StartedCall::new(call, tool, arguments))
+            Ok(StartedCall::new(call, tool, arguments, self.decided.decision.secret))
         } else {
             Err(NotCommitted { call_id: self.call_id().clone() })
         }

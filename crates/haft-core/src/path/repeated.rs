@@ -35,7 +35,7 @@ impl AuthorizedCall {
             Effect::Write => include_side_effects,
             Effect::Control | Effect::WriteControl => false,
         };
-        effect && !self.answered && !self.decision().every_time
+        effect && !self.answered && !self.decision().every_time && !self.decision().secret
     }
 
     /// Lets `earlier` stand in for the call. Gives the call back where it may not: it must run.

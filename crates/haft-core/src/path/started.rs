@@ -16,6 +16,7 @@ pub struct StartedCall {
     call: ToolCall,
     tool: Arc<BoundTool>,
     arguments: PreparedArguments,
+    secret: bool,
 }
 
 /// The commit at hand does not hold the intent of the call.
@@ -27,8 +28,13 @@ pub struct NotCommitted {
 }
 
 impl StartedCall {
-    pub(super) fn new(call: ToolCall, tool: Arc<BoundTool>, arguments: PreparedArguments) -> Self {
-        Self { call, tool, arguments }
+    pub(super) fn new(
+        call: ToolCall,
+        tool: Arc<BoundTool>,
+        arguments: PreparedArguments,
+        secret: bool,
+    ) -> Self {
+        Self { call, tool, arguments, secret }
     }
 
     /// The host's id.
@@ -49,6 +55,11 @@ impl StartedCall {
     /// The prepared arguments.
     pub fn arguments(&self) -> &PreparedArguments {
         &self.arguments
+    }
+
+    /// True if what the call gives is a secret: it goes to the model and nowhere else (CONFLICT-29).
+    pub fn is_secret(&self) -> bool {
+        self.secret
     }
 
     /// The tool as the snapshot bound it.

@@ -27,6 +27,11 @@ pub enum Ruling {
     },
     /// The tool's own question (APR-08).
     OwnQuestion,
+    /// Content from outside is in the conversation, and the call can carry data to a place that the model chose.
+    Outside {
+        /// Which call brought it, and from where.
+        source: String,
+    },
     /// The tool could not say what the call means.
     Broken,
 }
@@ -38,6 +43,7 @@ impl Ruling {
             Self::Rule { rule, .. } => rule.decision.into(),
             Self::Permission { permission, .. } => (*permission).into(),
             Self::OwnQuestion => Outcome::Ask,
+            Self::Outside { .. } => Outcome::Ask,
             Self::Broken => Outcome::Deny,
         }
     }
@@ -46,7 +52,7 @@ impl Ruling {
     pub fn layer(&self) -> Layer {
         match self {
             Self::Rule { layer, .. } | Self::Permission { layer, .. } => *layer,
-            Self::OwnQuestion | Self::Broken => Layer::Tool,
+            Self::OwnQuestion | Self::Outside { .. } | Self::Broken => Layer::Tool,
         }
     }
 
@@ -54,7 +60,7 @@ impl Ruling {
     pub fn is_of_the_whole_tool(&self) -> bool {
         match self {
             Self::Permission { .. } => true,
-            Self::Rule { .. } | Self::OwnQuestion | Self::Broken => false,
+            Self::Rule { .. } | Self::OwnQuestion | Self::Outside { .. } | Self::Broken => false,
         }
     }
 
@@ -66,6 +72,7 @@ impl Ruling {
                 format!("permission of `{alias}`: {}", permission.as_str())
             }
             Self::OwnQuestion => format!("`{alias}` asks for this call"),
+            Self::Outside { source } => format!("content from outside has entered this run: {source}"),
             Self::Broken => format!("`{alias}` cannot say what the call means"),
         }
     }
@@ -84,6 +91,8 @@ pub enum WhyLost {
     LayerBefore(Layer),
     /// The tool's own question comes on top of an allow.
     OwnQuestion,
+    /// Content from outside is in the conversation.
+    Outside,
 }
 
 impl WhyLost {
@@ -94,6 +103,9 @@ impl WhyLost {
             Self::AnotherDeny => "another deny decided already".to_owned(),
             Self::EarlierInLayer => "a rule before it in the same layer spoke first".to_owned(),
             Self::LayerBefore(layer) => format!("{} spoke first", layer.as_str()),
+            Self::Outside => {
+                "after content from outside, calls that can carry data away are asked again".to_owned()
+            }
             Self::OwnQuestion => "the tool's own question comes on top; only a grant removes it".to_owned(),
         }
     }
@@ -125,6 +137,12 @@ pub struct Decision {
     pub scopes: Vec<Scope>,
     /// A yes is never remembered, and no flag or grant stands in for it (APR-10).
     pub every_time: bool,
+    /// Only a grant of exactly one of the scopes covers the call (APR-14).
+    pub exact: bool,
+    /// What the call gives is a secret (CONFLICT-29).
+    pub secret: bool,
+    /// Names of the arguments whose values are secrets.
+    pub secret_arguments: Vec<String>,
 }
 
 impl Decision {
@@ -132,7 +150,7 @@ impl Decision {
     pub fn reason(&self) -> Option<&str> {
         match &self.by {
             Ruling::Rule { rule, .. } => rule.reason.as_deref(),
-            Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken => None,
+            Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => None,
         }
     }
 
@@ -145,7 +163,10 @@ impl Decision {
             (Ruling::Rule { .. }, None) => {
                 "a rule forbids this call; ask the person before you try another way".to_owned()
             }
-            (Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken, _) => self.rule.clone(),
+            (
+                Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken,
+                _,
+            ) => self.rule.clone(),
         }
     }
 
@@ -166,7 +187,7 @@ impl Decision {
             (Outcome::Deny, Ruling::Permission { .. }) => {
                 vec![format!("another permission of `{alias}` in `tools.permission` of the profile")]
             }
-            (Outcome::Deny, Ruling::OwnQuestion | Ruling::Broken) => {
+            (Outcome::Deny, Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken) => {
                 vec!["arguments of which the tool can say what they mean".to_owned()]
             }
             (Outcome::Ask, by) => self.instead_of_asking(by, alias),
@@ -176,7 +197,10 @@ impl Decision {
                     Ruling::Rule { rule, .. } => {
                         format!("an ask rule before the one at {}, or that rule taken away", rule.place)
                     }
-                    Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Broken => {
+                    Ruling::Permission { .. }
+                    | Ruling::OwnQuestion
+                    | Ruling::Outside { .. }
+                    | Ruling::Broken => {
                         "an ask rule for this call, in haft.toml or in the profile".to_owned()
                     }
                 });
@@ -204,7 +228,7 @@ impl Decision {
                 steps.push("an allow rule for this call, in haft.toml or in the profile".to_owned());
             }
             // No rule removes a tool's own question.
-            Ruling::OwnQuestion | Ruling::Broken => {}
+            Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => {}
         }
         steps.push("a deny rule for this call".to_owned());
         steps

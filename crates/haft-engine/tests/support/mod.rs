@@ -16,6 +16,7 @@ use haft_core::artifact::Artifacts;
 use haft_core::consent::{Ask, ConsentEnvironment};
 use haft_core::event::RunEvent;
 use haft_core::facts::{Injection, InjectionSource, Permission, Placement, ResultCap};
+use haft_core::mask::Mask;
 use haft_core::path::{PreparedArguments, StartedCall};
 use haft_core::ports::{
     BoxFuture, Cancel, Clock, FinishReason, Ids, Model, ModelError, ModelRequest, ModelTraits, ModelTurn,
@@ -274,12 +275,35 @@ impl World {
     }
 
     pub fn over(store: Arc<dyn Store>) -> Self {
+        Self::with(store, Services::default())
+    }
+
+    /// A world whose engine masks these secrets.
+    pub fn knowing(store: Arc<dyn Store>, secrets: &[(&str, &str)]) -> Self {
+        let secrets = secrets.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let mut services = Services::default();
+        services.insert(Arc::new(Mask::new(secrets).unwrap()));
+        Self::with(store, services)
+    }
+
+    fn with(store: Arc<dyn Store>, services: Services) -> Self {
         let log = Log::default();
         let (cells, clock) = (Arc::new(Cells::default()), Arc::new(TestClock::default()));
         let mut registry = ToolRegistry::default();
         let mut allow = Vec::new();
-        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 25] = [
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 32] = [
             ("echo", Kind::Echo, |_| {}),
+            ("fetch", Kind::Echo, |facts| facts.open_world = true),
+            ("fetch_fails", Kind::Fails, |facts| facts.open_world = true),
+            ("mail", Kind::Echo, |facts| facts.outside = Some(true)),
+            ("send", Kind::Echo, |facts| {
+                (facts.effect, facts.open_world, facts.outside) = (Effect::Write, true, Some(false));
+            }),
+            ("send_asks", Kind::Echo, |facts| {
+                (facts.open_world, facts.permission, facts.outside) = (true, Permission::Ask, Some(false));
+            }),
+            ("search", Kind::Echo, |facts| (facts.open_world, facts.plain_search) = (true, true)),
+            ("secret", Kind::Echo, |facts| facts.secret = true),
             ("pair", Kind::Pair, |_| {}),
             ("pair_writes", Kind::Pair, |facts| facts.effect = Effect::Write),
             ("stays", Kind::Stays, |_| {}),
@@ -331,7 +355,7 @@ impl World {
             clock: clock.clone(),
             ids: Arc::new(TestIds::default()),
             registry: Arc::new(registry),
-            services: Services::default(),
+            services,
             owner: "test".into(),
         });
         Self { engine, store, log, cells, clock, events: Arc::new(Events::default()), profile, memory: None }

@@ -196,6 +196,7 @@ impl<'a> RunWriter<'a> {
             artifacts,
             files: vec![FileChange { root: "host".into(), path: "a/ü.txt".into(), before, after: None }],
             blobs: image.into_iter().collect(),
+            outside: None,
             reused_from: None,
             skipped: false,
             spilled_to: None,
@@ -221,6 +222,7 @@ impl<'a> RunWriter<'a> {
             result_file,
             duration_ms: 0,
             files: Vec::new(),
+            outside: None,
             reused_from: None,
             skipped: false,
         });

@@ -279,6 +279,55 @@ fn reading_asks_for_each_file_of_the_secrets_folder_and_nowhere_else() {
     assert!(!tools.runs_with(&one, "file_read", json!({"path": "~/.haft/.secrets/key/x"})));
 }
 
+// APR-14, CONFLICT-29: scope = the single file; no yes for a folder around it and none for the whole tool covers a secret
+#[test]
+fn only_a_grant_of_the_very_file_covers_a_secret() {
+    let machine = Machine::new();
+    let mut tools = machine.invocation();
+    let key = machine.path("home/.haft/.secrets/key");
+    let secret = json!({"path": "~/.haft/.secrets/key"});
+    let wide = [
+        Scope::Tool,
+        Scope::Path("/".into()),
+        Scope::Path(machine.path("home")),
+        Scope::Path(machine.path("home/.haft/.secrets")),
+        Scope::Path(key.clone()),
+        Scope::File(machine.path("home/.haft/.secrets/other")),
+        Scope::File(format!("{key}/x")),
+    ];
+    for scope in wide {
+        assert!(
+            !tools.runs_with(&[grant("host.file_read", scope.clone())], "file_read", secret.clone()),
+            "{scope}"
+        );
+    }
+    let grants =
+        [grant("host.file_read", Scope::Path("/".into())), grant("host.file_read", Scope::File(key))];
+    assert!(tools.runs_with(&grants, "file_read", secret.clone()));
+    let decision = tools.decide("file_read", secret);
+    assert!(decision.secret && decision.exact && decision.secret_arguments.is_empty());
+    assert!(!tools.decide("file_read", json!({"path": machine.path("a/x")})).secret);
+}
+
+// CONFLICT-29: what is written there is a secret, and what it replaces is kept nowhere
+#[tokio::test]
+async fn a_written_secret_leaves_no_trace() {
+    let machine = Machine::new();
+    let mut tools = machine.invocation();
+    let write = json!({"path": "~/.haft/.secrets/key", "content": "a new one"});
+    let decision = tools.decide("file_write", write.clone());
+    assert!(decision.secret && decision.every_time);
+    assert_eq!(decision.secret_arguments, ["content"]);
+    // Asked about as any other file, so that it runs here; what it does is checked by the port's own places.
+    let mut places = machine.places();
+    (places.haft_home, places.secrets_folder) = ("/elsewhere".into(), "/elsewhere/.secrets".into());
+    let output = machine.invocation().on_host(places).call("file_write", write).await.unwrap();
+    assert!(output.changes.is_empty());
+    assert_eq!(machine.ground.image(&haft_core::Digest::of(b"s3cret")), None);
+    assert_eq!(machine.file("home/.haft/.secrets/key").unwrap(), "a new one");
+    assert!(!tools.decide("file_write", json!({"path": "~/.haft/haft.toml", "content": ""})).secret);
+}
+
 // CONFLICT-29: what file_read shows is never spilled
 #[test]
 fn a_secret_stays_out_of_the_spill() {

@@ -90,6 +90,32 @@ async fn no_link_leads_to_a_secret_unasked() {
     assert_eq!(tools.text("file_read", json!({"path": "~/.haft/haft.toml/../.secrets/key"})).await, SECRET);
 }
 
+// APR-14, CONFLICT-29: a hard link has no place that it leads to, and is the secret all the same
+#[cfg(unix)]
+#[tokio::test]
+async fn no_hard_link_shows_or_keeps_a_secret() {
+    let machine = Machine::new();
+    let root = &machine.ground.root;
+    root.create_dir_all("home/.haft/.secrets/deep").unwrap();
+    root.write("home/.haft/.secrets/deep/inner", "inner").unwrap();
+    root.hard_link("home/.haft/.secrets/key", root, "a/notes").unwrap();
+    root.hard_link("home/.haft/.secrets/deep/inner", root, "tmp/notes").unwrap();
+    root.symlink("notes", "a/link").unwrap();
+    let mut tools = machine.invocation();
+    for path in ["a/notes", "tmp/notes", "a/link"] {
+        let path = machine.path(path);
+        let error = tools.error("file_read", json!({"path": path})).await;
+        assert_eq!(error.0, "host.path_is_link", "{path}");
+        assert!(error.1.contains(&machine.places().secrets_folder) && !error.1.contains(SECRET));
+        let write = json!({"path": path, "content": "x", "append": true});
+        assert_eq!(tools.error("file_write", write).await.0, "host.path_is_link", "{path}");
+    }
+    assert_eq!(machine.file("home/.haft/.secrets/key").unwrap(), SECRET);
+    // One secret that is linked to another is read by the name that was asked for.
+    root.hard_link("home/.haft/.secrets/key", root, "home/.haft/.secrets/again").unwrap();
+    assert_eq!(tools.text("file_read", json!({"path": "~/.haft/.secrets/again"})).await, SECRET);
+}
+
 // APR-14: a secrets folder that became a link shows nothing, under no name
 #[tokio::test]
 async fn a_secrets_folder_that_was_moved_stays_closed() {
