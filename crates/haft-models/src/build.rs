@@ -64,9 +64,7 @@ pub enum BuildError {
         tag: String,
     },
     /// Its answers cannot be held to the calls of each turn.
-    #[error(
-        "the model `{model}` cannot be held to its calls by a grammar: {why}. Take `grammar` out, or name a file with a grammar of your own"
-    )]
+    #[error("the model `{model}` cannot be held to its calls by a grammar: {why}. Take `grammar` out")]
     Grammar {
         /// The model's name.
         model: String,
@@ -165,20 +163,22 @@ fn make(entry: ModelEntry, blobs: Option<Arc<dyn BlobRows>>) -> Result<Arc<dyn M
     };
     let cannot = |why| BuildError::Grammar { model: entry.name.clone(), why };
     match (entry.api, held) {
-        (Api::OpenAi, Some(_)) if dialect == NATIVE => {
-            Err(cannot("native calls are the server's own; set `dialect` to a text dialect"))
-        }
+        (Api::OpenAi, Some(_)) if dialect == NATIVE => Err(cannot(
+            "native calls are the server's own; set `dialect` to a text dialect, or name a file with a grammar of your own",
+        )),
         (Api::OpenAi, Some(kind)) => {
             let model = OpenAi::new(entry)?.with_images(blobs);
             let model = TextDialect::new(model, &dialect, tag.as_deref())?.held(kind, OpenAi::held_to);
             Ok(Arc::new(model))
         }
-        (Api::Anthropic | Api::Gemini, Some(_)) => Err(cannot("its service takes none")),
+        (Api::Anthropic | Api::Gemini, _) if entry.grammar.is_some() => {
+            Err(cannot("only servers with OpenAI's chat completions take one"))
+        }
         (Api::OpenAi, None) => in_dialect(OpenAi::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
-        (Api::Anthropic, None) => {
+        (Api::Anthropic, _) => {
             in_dialect(Anthropic::new(entry)?.with_images(blobs), &dialect, tag.as_deref())
         }
-        (Api::Gemini, None) => in_dialect(Gemini::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
+        (Api::Gemini, _) => in_dialect(Gemini::new(entry)?.with_images(blobs), &dialect, tag.as_deref()),
     }
 }
 
@@ -253,6 +253,16 @@ mod tests {
             entry.tag = Some("tool call".to_owned());
         });
         assert!(said.starts_with("the tag `tool call` of the model `m` is no name"), "{said}");
+        for api in [Api::Anthropic, Api::Gemini] {
+            let said = message(|entry| {
+                entry.api = api;
+                entry.grammar = Some(Grammar::Text("root ::= \"x\"".to_owned()));
+            });
+            assert!(
+                said.ends_with("only servers with OpenAI's chat completions take one. Take `grammar` out"),
+                "{said}"
+            );
+        }
         let said = message(|entry| entry.key = Some(Secret::new("a\nb")));
         assert!(said.contains("holds characters that no key has"), "{said}");
         let said = message(|entry| entry.proxy = Some("::".to_owned()));

@@ -7,7 +7,7 @@ use haft_core::ports::ModelRequest;
 use haft_core::{RequestedCall, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use crate::entry::{Grammar, ModelEntry};
+use crate::entry::ModelEntry;
 use crate::wire::layout::{Piece, pieces};
 use crate::wire::{Images, Names, WireIds, add_extra, aliases, metadata};
 
@@ -42,9 +42,6 @@ pub(super) fn body(
     }
     if let Some(temperature) = request.temperature.or(entry.temperature) {
         body.insert("temperature".into(), json!(temperature));
-    }
-    if let Some(Grammar::Text(grammar)) = &entry.grammar {
-        body.insert("grammar".into(), json!(grammar));
     }
     body.insert("stream".into(), json!(true));
     add_extra(&mut body, &entry.extra);

@@ -204,6 +204,24 @@ proptest! {
     }
 }
 
+/// What llama.cpp's server really sent, by both forms that it speaks.
+#[tokio::test]
+async fn streams_of_a_real_server_are_read() {
+    for (api, recorded) in [
+        (Api::OpenAi, include_str!("recorded/llama-chat.sse")),
+        (Api::Anthropic, include_str!("recorded/llama-messages.sse")),
+    ] {
+        let server = Server::start(vec![Reply::stream(recorded)]).await;
+        let (turn, heard) = ask(server.entry_for(api), &request("Write exactly: Grüße aus Köln 👋")).await;
+        let expected = ModelTurn {
+            finish_reason: FinishReason::Stop,
+            usage: Some(Usage { input_tokens: 38, output_tokens: 4 }),
+            ..answered("Hallo 👋", vec![])
+        };
+        assert_eq!((turn, heard.text.as_str()), (Ok(expected), "Hallo 👋"), "{api:?}");
+    }
+}
+
 // PRV-01, ALI-06, ALI-08
 #[tokio::test]
 async fn names_that_no_provider_permits_lead_there_and_back() {

@@ -151,7 +151,9 @@ async fn a_grammar_needs_a_text_dialect_and_a_server_that_takes_it() {
         connect(entry).map(|_| ()).unwrap_err().to_string()
     };
     assert!(refused("native", Api::OpenAi).contains("set `dialect` to a text dialect"));
-    assert!(refused("hermes", Api::Anthropic).contains("its service takes none"));
+    assert!(
+        refused("hermes", Api::Anthropic).contains("only servers with OpenAI's chat completions take one")
+    );
 }
 
 async fn fallen_back(script: Value) -> (ModelTurn, Heard) {
