@@ -167,6 +167,7 @@ pub(crate) fn named<'a>(
     tools: &ToolSet,
 ) -> JsonCall<'a> {
     let (name, id) = name_and_id(written);
+    let name = name.map(|name| bare_name(name, tools));
     let tool = name.and_then(|name| tools.resolve(name)).map(|(tool, _)| tool);
     let free = |key: &str| tool.is_none_or(|tool| tool.parameter(key).is_none());
     let mut call = JsonCall {
@@ -215,6 +216,12 @@ pub(crate) fn name_and_id(written: &str) -> (Option<&str>, Option<&str>) {
         }
         _ => (Some(written), None),
     }
+}
+
+/// The name without the prefix that some dialects write before every name.
+pub(crate) fn bare_name<'a>(name: &'a str, tools: &ToolSet) -> &'a str {
+    let exact = tools.resolve(name).is_some_and(|(_, exact)| exact);
+    name.strip_prefix("functions.").filter(|_| !exact).unwrap_or(name)
 }
 
 fn same_name(left: &str, right: &str, tools: &ToolSet) -> bool {

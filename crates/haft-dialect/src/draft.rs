@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::artifact_xml::names::Names;
 use crate::scan::is_blank;
 use crate::tools::Tool;
-use crate::{MalformedCall, ParsedCall, Repair, Span};
+use crate::{Dialect, MalformedCall, ParsedCall, Repair, Span};
 
 /// Parameters of one call, at most.
 const MAX_PARAMETERS: usize = 1000;
@@ -187,7 +187,7 @@ impl<'a, 'n> Draft<'a, 'n> {
         // A declared name that stands in its envelope as plain text.
         if self.name.is_none()
             && let Some(stray) = self.stray
-            && names.tools.resolve(stray).is_some()
+            && (names.tools.resolve(stray).is_some() || self.is_foreign_name(stray, names))
         {
             self.set_name(Cow::Borrowed(stray), names);
             self.repair(Repair::NameFromText);
@@ -212,6 +212,17 @@ impl<'a, 'n> Draft<'a, 'n> {
         if second {
             into.push(Err(second_container(span)));
         }
+    }
+
+    /// Whether a text can only be the name of an undeclared tool, because pairs of keys and values follow it or its dialect writes names so.
+    fn is_foreign_name(&self, text: &str, names: &Names) -> bool {
+        let pairs = self.given.iter().any(|(name, ..)| name == "arg_key");
+        let written_so = matches!(names.dialect, Dialect::Glm45 | Dialect::Glm47 | Dialect::HunyuanV3);
+        (pairs || written_so && self.given.is_empty())
+            && text.len() <= 128
+            && text
+                .chars()
+                .all(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
     }
 
     /// Parameters written as pairs of elements, `<arg_key>name</arg_key><arg_value>value</arg_value>`.

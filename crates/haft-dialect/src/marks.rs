@@ -126,6 +126,7 @@ pub(crate) fn is_result_tag(name: &str) -> bool {
 }
 
 pub(crate) fn is_think_tag(name: &str) -> bool {
+    let name = name.rsplit_once('_').map_or(name, |(_, last)| last);
     THINK_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag))
 }
 

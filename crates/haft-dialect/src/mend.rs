@@ -27,15 +27,18 @@ pub(crate) fn mend(text: &str, closed: bool) -> Option<Mended> {
     if text.len() > MAX_BYTES {
         return None;
     }
+    let escaped = with_escapes_mended(text);
+    let is_escaped = escaped.is_some();
+    let text = escaped.as_deref().unwrap_or(text);
     let mut found: Option<Mended> = None;
-    for loosened in [None, Some(loosened(text)?)] {
+    for loosened in [None, loosened(text)] {
         if loosened.as_deref() == Some(text) {
             continue;
         }
-        let is_loosened = loosened.is_some();
+        let is_loosened = loosened.is_some() || is_escaped;
         let base = loosened.as_deref().unwrap_or(text);
         // Quotes inside of strings make every other change a guess.
-        let quoted = if is_loosened { None } else { with_quotes_escaped(base) };
+        let quoted = if loosened.is_some() { None } else { with_quotes_escaped(base) };
         for quoted in [None, quoted] {
             let is_quoted = quoted.is_some();
             let quoted = quoted.as_deref().unwrap_or(base);
@@ -47,7 +50,7 @@ pub(crate) fn mend(text: &str, closed: bool) -> Option<Mended> {
                 if bracketed.is_some() {
                     repairs.push(Repair::BracketsMended);
                 }
-                if repairs.is_empty() || bracketed.is_none() && !closed {
+                if repairs.is_empty() {
                     continue;
                 }
                 let Some(literal) = read(bracketed.as_deref().unwrap_or(quoted)) else { continue };
@@ -71,6 +74,36 @@ fn read(text: &str) -> Option<Literal<'static>> {
             .all(|character| is_blank(character) || matches!(character, '}' | ']'))
             .then(|| literal.into_owned())
     })
+}
+
+/// The text with each backslash doubled that begins no escape of JSON, as in `C:\Users`; `None` if there is none.
+fn with_escapes_mended(text: &str) -> Option<String> {
+    let mut mended = String::with_capacity(text.len() + 8);
+    let mut changed = false;
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, from) = rest.split_at(at);
+        mended.push_str(before);
+        let next = from.chars().nth(1);
+        let is_hex =
+            || from.as_bytes().get(2..6).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let is_escape = match next {
+            Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => true,
+            Some('u') => is_hex(),
+            // A quote may be escaped in a string of the other kind.
+            Some('\'') => true,
+            Some(_) | None => false,
+        };
+        let length = if is_escape { 1 + next.map_or(0, char::len_utf8) } else { 1 };
+        if !is_escape {
+            mended.push('\\');
+            changed = true;
+        }
+        mended.push_str(from.get(..length)?);
+        rest = from.get(length..)?;
+    }
+    mended.push_str(rest);
+    changed.then_some(mended)
 }
 
 /// The text with its missing closing brackets added, if brackets are all that is missing. Without proof that the text is whole (`closed`),

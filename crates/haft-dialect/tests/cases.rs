@@ -11,6 +11,8 @@ use support::{Case, cases, characters};
 const PUBLIC: &str = include_str!("cases/public.jsonl");
 const OWN: &str = include_str!("cases/own.jsonl");
 
+const FORMS: &str = include_str!("cases/forms.jsonl");
+
 /// Public cases that pass; it only rises.
 const LEAST: usize = 153;
 
@@ -77,5 +79,13 @@ fn public_cases() {
 fn own_cases() {
     let (scores, failures) = score(cases(OWN));
     assert!(scores.values().map(|(_, of)| of).sum::<usize>() >= 60);
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+// PRV-05
+#[test]
+fn cases_of_all_forms() {
+    let (scores, failures) = score(cases(FORMS));
+    assert!(scores.values().map(|(_, of)| of).sum::<usize>() >= 150);
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n\n"));
 }

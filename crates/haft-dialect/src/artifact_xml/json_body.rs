@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use haft_schema::json::{Literal, ReadError};
 
 use super::call::{CallReader, Next, Style};
+use super::names::Names;
 use super::tag::{TagKind, tag_at};
 use super::value::next_bracket;
 use crate::Repair;
@@ -84,6 +85,7 @@ impl<'a, 'n> CallReader<'a, 'n, '_> {
                 && tag.kind == TagKind::Close
                 && !tag.cut
                 && (self.names.wrapper(tag.name).is_some()
+                    || self.element_open && Names::is_named_element(tag.name)
                     || self.names.is_container(tag.name, self.draft.tool))
             {
                 return Ok(Some(found));

@@ -213,6 +213,15 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 return Ok(Look::Next);
             }
             TagKind::Open if own => search.opened += 1,
+            // The value of a pair ends where the next key begins.
+            TagKind::Open
+                if name == "arg_value"
+                    && tag.name == "arg_key"
+                    && search.opened + search.nested == 0
+                    && self.holds_parameter(tag.end, tool)? =>
+            {
+                return Ok(Look::Next);
+            }
             TagKind::Open if wrapper && self.begins_body(tag.end)? => {
                 search.nested_at = search.nested_at.or(Some(at));
                 search.nested += 1;
@@ -257,7 +266,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 repair: Some(Repair::ValueClosed),
             };
             match tag.kind {
-                TagKind::Open if self.names.is_parameter(tag.name, tool) => return Ok(whole(found)),
+                TagKind::Open
+                    if self.names.is_parameter(tag.name, tool)
+                        || name == "arg_value" && tag.name == "arg_key" =>
+                {
+                    return Ok(whole(found));
+                }
                 TagKind::Open => opened.open(tag.name),
                 TagKind::Close if opened.count(tag.name) > 0 => opened.close(tag.name),
                 TagKind::Close if self.names.is_container(tag.name, tool) => return Ok(whole(found)),
@@ -286,6 +300,16 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             return Ok(!opened);
         }
         Ok(if tag.cut { !opened } else { self.is_structure(&tag, tool) })
+    }
+
+    /// Whether the text up to the next tag names a declared parameter.
+    fn holds_parameter(&self, from: usize, tool: Option<&Tool>) -> Reads<bool> {
+        let Some(end) = next_bracket(self.source, from) else {
+            self.source.ends_at(self.source.len())?;
+            return Ok(false);
+        };
+        let name = self.source.slice(from, end).trim_matches(is_blank);
+        Ok(name.len() <= 128 && self.names.is_parameter(name, tool))
     }
 
     fn follows_tag_or_break(&self, at: usize) -> bool {

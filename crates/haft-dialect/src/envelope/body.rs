@@ -33,6 +33,8 @@ impl<'a> Envelope<'a, '_, '_> {
         let source = self.source;
         match source.byte(at) {
             Some(b'{') => self.object(at),
+            // Arguments that were encoded once more.
+            Some(b'"') if self.head.is_some() => self.object(at),
             Some(b'[') => self.list(at),
             Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
             Some(b'}' | b']' | b')') if self.read_any => {
@@ -98,9 +100,9 @@ impl<'a> Envelope<'a, '_, '_> {
         match word_at(self.source, self.names, at)? {
             Word::Gemma => {
                 let read = gemma::call_at(self.source, at, &self.names.tools)?;
-                self.literal(at, read, false)
+                self.literal(at, read)
             }
-            Word::Python => self.python_call(at, false),
+            Word::Python => self.python_call(at),
             Word::Name { end, next, marked } if !self.read_any || self.head.is_none() => {
                 let source = self.source;
                 let written = source.slice(at, end);
@@ -130,7 +132,7 @@ impl<'a> Envelope<'a, '_, '_> {
         }
         let mut next = first;
         loop {
-            match self.python_call(next, true)? {
+            match self.python_call(next)? {
                 Step::At(end) => next = source.skip_blanks(end),
                 done @ Step::Done(..) => return Ok(done),
             }
@@ -150,18 +152,13 @@ impl<'a> Envelope<'a, '_, '_> {
         }
     }
 
-    fn python_call(&mut self, at: usize, in_list: bool) -> Reads<Step> {
+    fn python_call(&mut self, at: usize) -> Reads<Step> {
         let read = python::call_at(self.source, at, &self.names.tools)?;
-        self.literal(at, read, in_list)
+        self.literal(at, read)
     }
 
     /// Takes a literal call, or reports it and goes on behind it.
-    fn literal(
-        &mut self,
-        at: usize,
-        read: Result<LiteralCall<'a>, Unreadable>,
-        in_list: bool,
-    ) -> Reads<Step> {
+    fn literal(&mut self, at: usize, read: Result<LiteralCall<'a>, Unreadable>) -> Reads<Step> {
         let mut draft = self.draft();
         match read {
             Ok(call) => {
@@ -196,8 +193,8 @@ impl<'a> Envelope<'a, '_, '_> {
                 self.last_end = resume;
                 // Siblings behind it can be read, if its end is known.
                 match end {
-                    Some(end) if in_list => Ok(Step::At(end)),
-                    Some(_) | None => {
+                    Some(end) => Ok(Step::At(end)),
+                    None => {
                         let ending = if region.closed { Ending::Closed } else { Ending::Unclosed };
                         Ok(Step::Done(region.resume, ending))
                     }

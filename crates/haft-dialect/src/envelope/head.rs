@@ -31,7 +31,7 @@ impl<'a> Head<'a> {
     pub(super) fn name_draft<'n>(&self, draft: &mut Draft<'a, 'n>, names: &'n Names) {
         let (name, id) = call_json::name_and_id(self.written);
         draft.id = self.id.or(id).map(str::to_owned);
-        if let Some(name) = name {
+        if let Some(name) = name.map(|name| call_json::bare_name(name, &names.tools)) {
             draft.set_name(std::borrow::Cow::Borrowed(name), names);
         }
     }

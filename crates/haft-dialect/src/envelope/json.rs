@@ -10,7 +10,7 @@ use crate::artifact_xml::call::Block;
 use crate::call_json::{self, JsonCall, NoCall};
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::gemma;
-use crate::mend::{Mended, mend};
+use crate::mend::{self, Mended, mend};
 use crate::scan::Reads;
 use crate::{Dialect, Repair};
 
@@ -32,9 +32,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         };
         self.finish_drafts(Ending::Closed, at);
         let drafts = match (self.head.take(), value.literal) {
-            (Some(head), Literal::Object(entries)) => {
-                let call = call_json::named(head.written, entries, &self.names.tools);
+            (Some(head), literal) => {
+                let entries = mend::object(literal);
                 let mut draft = self.draft();
+                if entries.is_none() {
+                    draft.fault = Some(Fault::ArgumentsNoObject);
+                }
+                let call = call_json::named(head.written, entries.unwrap_or_default(), &self.names.tools);
                 draft.id = head.id.map(str::to_owned);
                 if call.name.is_empty() {
                     draft.fault = Some(Fault::NoName);
@@ -43,7 +47,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 }
                 vec![draft]
             }
-            (_, literal) => call_json::calls(literal, &self.names.tools)
+            (None, literal) => call_json::calls(literal, &self.names.tools)
                 .into_iter()
                 .map(|call| self.json_draft(call))
                 .collect(),

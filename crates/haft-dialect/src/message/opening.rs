@@ -10,7 +10,7 @@ use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
 use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
 use crate::draft::Outcome;
-use crate::envelope::Envelope;
+use crate::envelope::{self, Envelope};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::mend::{mend, with_brackets_closed};
 use crate::scan::{Reads, Source, is_blank};
@@ -131,7 +131,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     }
                     None => begins_line,
                 },
-                Some(_) => self.begins_with_name(next)?,
+                Some(_) => {
+                    self.begins_with_name(next)?
+                        || begins_line && envelope::begins(self.source, self.names, next)?
+                }
                 None => false,
             };
             if !begins_call && !carries_name && !self.encloses(tag.end, begins_line)? {

@@ -30,6 +30,7 @@ fn case(line: &str) -> Case {
     let default = json!([]);
     let declared = match value.get("tools") {
         None => note_tools(),
+        Some(Value::String(_)) => form_tools(),
         Some(tools) => tools_of(tools),
     };
     let finish = match value.get("finish_reason").and_then(Value::as_str) {
@@ -51,6 +52,11 @@ fn case(line: &str) -> Case {
         finish,
         options: ParserOptions { tags: tag },
     }
+}
+
+/// The tools of our own cases of all forms.
+fn form_tools() -> Arc<ToolSet> {
+    tools_of(&serde_json::from_str(include_str!("../cases/forms.tools.json")).expect("tools are JSON"))
 }
 
 pub(crate) fn tools_of(tools: &Value) -> Arc<ToolSet> {
