@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
@@ -17,6 +17,7 @@ use haft_core::{Digest, ErrorCode, Services, ToolError};
 use haft_store::SqliteStore;
 use haft_tools::files::{BeforeImages, ProjectError, ProjectFolders};
 use haft_tools::host::HostFiles;
+use haft_tools::skills::SkillFolders;
 
 use crate::surroundings;
 
@@ -49,6 +50,19 @@ impl BeforeImages for StoredImages {
                     .with_detail(error.to_string())
             })
         })
+    }
+}
+
+/// The folder of skills in the home.
+struct HomeSkills(PathBuf);
+
+impl SkillFolders for HomeSkills {
+    fn open(&self) -> io::Result<Option<Dir>> {
+        match Dir::open_ambient_dir(&self.0, ambient_authority()) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -106,6 +120,7 @@ pub(crate) fn insert(
     store: Arc<SqliteStore>,
 ) {
     services.insert::<dyn HostFiles>(Arc::new(Machine(places(home))));
+    services.insert::<dyn SkillFolders>(Arc::new(HomeSkills(home.join("skills"))));
     let folders = projects.into_iter().map(|row| (row.id.to_string(), row.path)).collect();
     services.insert::<dyn ProjectFolders>(Arc::new(NamedFolders(folders)));
     services.insert::<dyn BeforeImages>(Arc::new(StoredImages(store)));

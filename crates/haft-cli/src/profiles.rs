@@ -7,6 +7,7 @@ mod front;
 mod layers;
 mod limits;
 mod running;
+mod skills;
 mod sources;
 mod write;
 

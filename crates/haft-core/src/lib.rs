@@ -43,6 +43,7 @@ pub mod result;
 pub mod run_control;
 pub mod scope;
 pub mod services;
+pub mod skills;
 pub mod slice;
 pub mod snapshot;
 pub mod spill;

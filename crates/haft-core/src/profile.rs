@@ -11,6 +11,7 @@ use crate::facts::Permission;
 use crate::ids::ToolId;
 use crate::policy::{Plan, Policy};
 use crate::render::Renderer;
+use crate::skills::SkillPolicy;
 use crate::spill::SpillPolicy;
 use crate::streak::LoopLimits;
 
@@ -205,6 +206,9 @@ pub struct Profile {
     pub unknown_alias: BreachPolicy,
     /// Native arguments that are not JSON.
     pub malformed_arguments: BreachPolicy,
+    /// Which skills it sees, and how much of them it may read (SKL-01, SKL-04).
+    #[serde(default, skip_serializing_if = "SkillPolicy::is_default")]
+    pub skills: SkillPolicy,
     /// Hidden cap of `read_artifact`, in characters (ART-05, CFG-02 `READ_ARTIFACT_MAX_CHARS`).
     pub read_artifact_chars: u64,
     /// Most tokens of one answer, where the profile limits it.
@@ -260,6 +264,7 @@ impl Profile {
             approval: ApprovalMode::default(),
             unknown_alias: BreachPolicy::ToolError,
             malformed_arguments: BreachPolicy::ToolError,
+            skills: SkillPolicy::default(),
             read_artifact_chars: 50_000,
             max_tokens: None,
             temperature: None,

@@ -10,6 +10,7 @@ use haft_core::journal::{ContextAssembled, GrantGiven, Head, Payload, RunEnded, 
 use haft_core::notes::SessionNotes;
 use haft_core::path::InjectedValues;
 use haft_core::policy::Outcome;
+use haft_core::skills::SkillAccess;
 use haft_core::snapshot::compile;
 use haft_core::turn::TurnAliases;
 use haft_core::{
@@ -180,6 +181,7 @@ impl Driver {
         services.insert::<dyn Artifacts>(Arc::new(artifacts));
         services.insert::<dyn SessionNotes>(Arc::new(StoredNotes(session.clone())));
         let files = workspace::begin(&mut services, &invocation);
+        services.insert(Arc::new(SkillAccess::new(profile.skills.clone())));
         let injected = InjectedValues {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),

@@ -16,6 +16,7 @@
     feature = "data",
     feature = "dice",
     feature = "files",
+    feature = "skills",
     feature = "workspace"
 ))]
 mod arguments;
@@ -31,6 +32,8 @@ mod edit;
 pub mod files;
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(feature = "skills")]
+pub mod skills;
 #[cfg(feature = "workspace")]
 pub mod workspace;
 
@@ -56,6 +59,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         workspace::tools()?,
         #[cfg(feature = "dice")]
         dice::tools()?,
+        #[cfg(feature = "skills")]
+        skills::tools()?,
         #[cfg(feature = "host")]
         host::tools()?,
     ]);

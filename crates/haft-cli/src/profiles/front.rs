@@ -11,6 +11,7 @@ use haft_core::{ToolId, ToolRegistry};
 
 use super::limits::{self, Bounds};
 use super::running::{self, Running};
+use super::skills::{self, Skills};
 use super::sources::ProfileSource;
 use crate::document::reader::{Problems, TableReader};
 use crate::document::{Entry, FileError, Position, Value, yaml};
@@ -43,6 +44,7 @@ pub(super) struct Layer {
     pub(super) temperature: Option<f64>,
     pub(super) rules: Vec<Rule>,
     pub(super) running: Running,
+    pub(super) skills: Skills,
     pub(super) bounds: Bounds,
     pub(super) prompt: String,
 }
@@ -65,6 +67,7 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         unknown_alias: breach(&root, "unknown_alias"),
         malformed_arguments: breach(&root, "malformed_arguments"),
         running: running::read(&root),
+        skills: skills::read(&root),
         bounds: limits::read(&root, registry),
         prompt: prompt.trim().to_owned(),
         ..Layer::default()

@@ -71,6 +71,7 @@ impl Layer {
             // The rules of the file itself are heard first.
             rules: [self.rules, below.rules].concat(),
             running: self.running.over(below.running),
+            skills: self.skills.over(below.skills),
             bounds: self.bounds.over(below.bounds),
             prompt: if self.prompt.is_empty() { below.prompt } else { self.prompt },
         }
@@ -116,6 +117,7 @@ impl Layer {
             approval: ApprovalMode::default(),
             unknown_alias: self.unknown_alias.unwrap_or(BreachPolicy::ToolError),
             malformed_arguments: self.malformed_arguments.unwrap_or(BreachPolicy::ToolError),
+            skills: self.skills.policy(),
             read_artifact_chars: self
                 .read_artifact_max_chars
                 .or(config.read_artifact_max_chars)

@@ -54,6 +54,7 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
     let consent = profile.consent;
     writeln!(out, "consent:\n  timeout_s: {}\n  grace_s: {}", consent.timeout_s, consent.grace_s)?;
     running::write(out, profile)?;
+    super::skills::write(out, profile)?;
     writeln!(out, "unknown_alias: {}", breach(profile.unknown_alias))?;
     writeln!(out, "malformed_arguments: {}", breach(profile.malformed_arguments))?;
     writeln!(out, "read_artifact_max_chars: {}", profile.read_artifact_chars)?;
@@ -108,6 +109,6 @@ fn breach(policy: BreachPolicy) -> &'static str {
 }
 
 /// As a double-quoted YAML scalar; JSON's form is one.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }

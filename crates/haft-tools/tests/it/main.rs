@@ -14,5 +14,6 @@ mod host;
 mod host_attacks;
 #[cfg(unix)]
 mod host_support;
+mod skills;
 mod support;
 mod workspace;
