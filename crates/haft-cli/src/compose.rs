@@ -141,7 +141,11 @@ impl Workplace {
 
     /// Session, profile, project and yeses, as the contract chooses them.
     pub(crate) async fn choose(&self) -> Result<Chosen, Failure> {
-        let session = self.session_choice();
+        self.choose_for(self.session_choice()).await
+    }
+
+    /// As [`Workplace::choose`], for that session.
+    pub(crate) async fn choose_for(&self, session: SessionChoice) -> Result<Chosen, Failure> {
         let row = self.engine.find(&session).await?;
         let (name, mut loaded) = self.setup.profile(row.as_ref().map(|row| row.profile.as_str()))?;
         let tools = self.setup.compile(&loaded)?;

@@ -5,6 +5,7 @@
 pub(crate) mod editor;
 pub(crate) mod fold;
 pub(crate) mod keys;
+pub(crate) mod pages;
 pub(crate) mod question;
 pub(crate) mod screen;
 pub(crate) mod surface;

@@ -49,7 +49,7 @@ impl RunEvent {
         Self { v: 1, run: run.clone(), seq: None, time, kind: kind.to_owned(), payload }
     }
 
-    /// A's event for this one, if A has one (EVT-01, EVT-02): `TOOL_START` or `TOOL_COMPLETE`.
+    /// A's event for this one, if A has one (EVT-01 to EVT-03): `TOOL_START`, `PERMISSION_REQUEST` or `TOOL_COMPLETE`.
     ///
     /// ```
     /// use haft_core::event::RunEvent;
@@ -72,6 +72,11 @@ impl RunEvent {
                 "type": "TOOL_START", "call_id": payload.get("call_id"), "tool": tool,
                 "params": payload.get("arguments"),
             })),
+            // APR-03: the name, the parameters, and the level that made it ask.
+            "consent_opened" => Some(json!({
+                "type": "PERMISSION_REQUEST", "request_id": payload.get("id"), "call_id": payload.get("call_id"),
+                "tool": tool, "params": payload.get("arguments"), "permission_level": "confirm",
+            })),
             "tool_call_completed" | "tool_call_failed" => Some(json!({
                 "type": "TOOL_COMPLETE", "call_id": payload.get("call_id"), "tool": tool,
                 "params": of_view("arguments"),
@@ -79,6 +84,60 @@ impl RunEvent {
                 "duration_ms": payload.get("duration_ms"), "metadata": of_view("metadata"),
             })),
             _ => None,
+        }
+    }
+
+    /// D's event for this one, if D has one (EVT-04): `consent_request`. The card that it makes is answered under `request_id` (APR-19).
+    ///
+    /// ```
+    /// use haft_core::event::RunEvent;
+    /// use haft_core::{RunId, Timestamp};
+    /// let event = RunEvent::delta(&RunId::new("r_1"), Timestamp(1), "consent_opened", serde_json::json!({
+    ///     "id": "q_1", "session": "s_1", "run": "r_1", "call_id": "c_1", "alias": "shell", "text": "Run `ls`?",
+    ///     "arguments": {"command": "ls"}, "every_time": false, "scopes": [{"kind": "tool"}],
+    /// }));
+    /// let card = event.ethan_view().unwrap();
+    /// assert_eq!((&card["type"], &card["request_id"]), (&"consent_request".into(), &"q_1".into()));
+    /// assert_eq!(card["message"], "Run `ls`?");
+    /// ```
+    pub fn ethan_view(&self) -> Option<Value> {
+        let payload = &self.payload;
+        let of = |key: &str| payload.get(key).cloned().unwrap_or(Value::Null);
+        (self.kind == "consent_opened").then(|| {
+            json!({
+                "type": "consent_request", "request_id": of("id"), "session_id": of("session"), "tool": of("alias"),
+                "args": of("arguments"), "message": of("text"), "scopes": of("scopes"), "always": of("every_time"),
+                "deadline": of("deadline"),
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // EVT-03, EVT-04, APR-03, APR-19: both systems' events are views of the one record, and nobody else's records make one.
+    #[test]
+    fn a_question_is_told_in_the_forms_of_both_systems() {
+        let opened = json!({
+            "id": "q_1", "session": "s_1", "run": "r_1", "call_id": "c_1", "alias": "file_write", "text": "Write `a`?",
+            "arguments": {"path": "a"}, "every_time": true, "scopes": [], "deadline": 9,
+        });
+        let mut event = RunEvent::delta(&RunId::new("r_1"), Timestamp(1), "consent_opened", opened);
+        let permission = json!({
+            "type": "PERMISSION_REQUEST", "request_id": "q_1", "call_id": "c_1", "tool": "file_write",
+            "params": {"path": "a"}, "permission_level": "confirm",
+        });
+        assert_eq!(event.artifactflow_view(), Some(permission));
+        let card = json!({
+            "type": "consent_request", "request_id": "q_1", "session_id": "s_1", "tool": "file_write", "args": {"path": "a"},
+            "message": "Write `a`?", "scopes": [], "always": true, "deadline": 9,
+        });
+        assert_eq!(event.ethan_view(), Some(card));
+        for kind in ["consent_closed", "grant_given", "tool_call_started", "run_started"] {
+            event.kind = kind.to_owned();
+            assert_eq!((event.artifactflow_view(), event.ethan_view()), (None, None), "{kind}");
         }
     }
 }

@@ -3,9 +3,11 @@
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
-use haft_core::ports::Model;
+use haft_core::GrantId;
+use haft_core::ports::{Clock, Model};
 use haft_engine::{Session, SessionChoice, conversation};
 
+use crate::commands::grants::{grant_line, uses};
 use crate::commands::run::tell_end;
 use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
@@ -19,9 +21,12 @@ use crate::terminal::keys;
 use crate::terminal::screen::{Mode, Screen};
 
 const HELP: &str = "\
-/new    start a new session, without the messages, artifacts and yeses of this one
-/help   this help
-/quit   leave; Ctrl-D and twice Ctrl-C do the same
+/new          start a new session, without the messages, artifacts and yeses of this one
+/resume ID    go on in another session; `last` is the newest
+/grants       what was allowed in this session, and how often that was used
+/revoke ID    take a yes back
+/help         this help
+/quit         leave; Ctrl-D and twice Ctrl-C do the same
 While the model works, one Ctrl-C stops the running tool and two stop the run.
 Several lines can be pasted as one message.";
 
@@ -34,7 +39,7 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
         Some(name) => name,
         None => offer_model(&workplace.setup, interactive).await?,
     };
-    let model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
+    let mut model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
     let mut session = workplace.start(&chosen).await?;
     let output = workplace.setup.output;
     let profile = &chosen.profile.name;
@@ -66,8 +71,33 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
                 session = workplace.start(&chosen).await?;
                 output.note(&format!("new session {}", session.id()));
             }
-            command if interactive && command.starts_with('/') && !command.contains(char::is_whitespace) => {
-                output.note(&format!("there is no command `{command}`; /help lists them"));
+            "/grants" => list_grants(&workplace, &session),
+            command if interactive && command.starts_with('/') => {
+                match command.split_once(char::is_whitespace) {
+                    Some(("/revoke", id)) => revoke(&workplace, &session, id.trim()).await?,
+                    Some(("/resume", id)) => {
+                        if let Some((other, next)) = resume(&workplace, &session, id.trim()).await? {
+                            session.close().await?;
+                            model = models::build(
+                                &name,
+                                &workplace.setup,
+                                &other.profile,
+                                workplace.store.clone(),
+                            )?;
+                            (chosen, session) = (other, next);
+                        }
+                    }
+                    None if matches!(command, "/revoke" | "/resume") => {
+                        output.note(&format!("{command} takes an id; /help tells more"));
+                    }
+                    None => output.note(&format!("there is no command `{command}`; /help lists them")),
+                    // A message may begin with a path.
+                    Some(_) => {
+                        said += 1;
+                        exit = worse(exit, speak(&workplace, &chosen, &session, &model, &name, line).await?);
+                        output.note("");
+                    }
+                }
             }
             _ => {
                 said += 1;
@@ -88,6 +118,66 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
     }
     output.note(&format!("session {id} is kept; `haft chat --session {id}` goes on"));
     Ok(Exit::Done)
+}
+
+/// What was allowed in the session since it was opened.
+fn list_grants(workplace: &Workplace, session: &Session) {
+    let output = workplace.setup.output;
+    let now = workplace.clock.now();
+    let grants = session.grants();
+    for one in &grants {
+        let state = match (one.revoked, one.is_live(now)) {
+            (Some(_), _) => "; taken back",
+            (None, false) => "; over",
+            (None, true) => "",
+        };
+        let uses = uses(one.uses, one.last_use);
+        output.note(&format!("{}  {}; {uses}{state}", one.grant.id, grant_line(&one.grant)));
+    }
+    if grants.is_empty() {
+        output.note("nothing is allowed beforehand in this session");
+    }
+}
+
+async fn revoke(workplace: &Workplace, session: &Session, id: &str) -> Result<(), Failure> {
+    let taken = session.revoke(&GrantId::new(id)).await?;
+    workplace.setup.output.note(&if taken {
+        format!("{id} is taken back; what it covered asks again")
+    } else {
+        format!("there is nothing to take back under `{id}`; /grants lists what is allowed")
+    });
+    Ok(())
+}
+
+/// Another session to go on in, with its own profile and project, and its questions in this terminal (APR-20); none where it cannot be
+/// had.
+async fn resume(
+    workplace: &Workplace,
+    session: &Session,
+    id: &str,
+) -> Result<Option<(Chosen, Session)>, Failure> {
+    let output = workplace.setup.output;
+    let opened = async {
+        let row = workplace.stored_session(id).await?;
+        if row.id == *session.id() {
+            return Err(Failure::usage("that is the session at hand"));
+        }
+        let chosen = workplace.choose_for(SessionChoice::Id(row.id)).await?;
+        let next = workplace.start(&chosen).await?;
+        Ok((chosen, next))
+    };
+    match opened.await {
+        Ok((chosen, next)) => {
+            let messages = conversation(workplace.store.as_ref(), next.id()).await?.len();
+            output.note(&format!("session {}, {} so far", next.id(), counted(messages, "message")));
+            Ok(Some((chosen, next)))
+        }
+        Err(Failure::Message { text, .. }) => {
+            output.note(&text);
+            Ok(None)
+        }
+        Err(Failure::ClosedPipe) => Err(Failure::ClosedPipe),
+    }
 }
 
 /// One message and its run.

@@ -26,10 +26,10 @@ pub(crate) enum Pressed {
 
 /// The terminal in raw mode, for as long as this lives. It is entered before a prompt is shown, so that no key which answers it
 /// goes through the terminal's own line editing.
-struct Raw;
+pub(super) struct Raw;
 
 impl Raw {
-    fn enter() -> io::Result<Self> {
+    pub(super) fn enter() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
         Ok(Self)
     }
@@ -46,9 +46,7 @@ impl Drop for Raw {
 /// prompt is dropped.
 pub(crate) fn one_of(prompt: &str, offered: &[char], closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
     let raw = Raw::enter()?;
-    while event::poll(Duration::ZERO)? {
-        drop(event::read()?);
-    }
+    drop_typed()?;
     echo(&prompt.replace('\n', "\r\n"))?;
     let pressed = loop {
         match next(closed)? {
@@ -69,6 +67,23 @@ pub(crate) fn one_of(prompt: &str, offered: &[char], closed: &dyn Fn() -> bool) 
         Pressed::Line(_) | Pressed::Interrupt | Pressed::Closed => echo("\n")?,
     }
     Ok(pressed)
+}
+
+/// Forgets what was typed so far; the terminal is in raw mode.
+pub(super) fn drop_typed() -> io::Result<()> {
+    while event::poll(Duration::ZERO)? {
+        drop(event::read()?);
+    }
+    Ok(())
+}
+
+/// The next key, or what came in its place; the terminal is in raw mode.
+pub(super) fn next_key(closed: &dyn Fn() -> bool) -> io::Result<Result<KeyCode, Pressed>> {
+    Ok(match next(closed)? {
+        Next::Key(code) => Ok(code),
+        Next::Interrupt => Err(Pressed::Interrupt),
+        Next::Closed => Err(Pressed::Closed),
+    })
 }
 
 /// Reads one line after `prompt`, with backspace; Escape and an empty line give an empty text.
@@ -113,6 +128,14 @@ pub(crate) fn columns() -> usize {
     }
 }
 
+/// How many rows the terminal has, where it says.
+pub(crate) fn rows() -> Option<usize> {
+    match terminal::size() {
+        Ok((_, rows @ 1..)) => Some(usize::from(rows)),
+        _ => None,
+    }
+}
+
 /// Says that a second Ctrl-C leaves, and stays in raw mode, so that it is not taken for a signal.
 pub(crate) fn tell_twice() -> io::Result<()> {
     terminal::enable_raw_mode()?;
@@ -145,7 +168,7 @@ fn next(closed: &dyn Fn() -> bool) -> io::Result<Next> {
     }
 }
 
-fn echo(text: &str) -> io::Result<()> {
+pub(super) fn echo(text: &str) -> io::Result<()> {
     let mut stderr = io::stderr().lock();
     stderr.write_all(text.as_bytes())?;
     stderr.flush()

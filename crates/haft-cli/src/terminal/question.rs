@@ -1,5 +1,6 @@
 //! A question to a person as text: whole, with everything made visible that a terminal would hide.
 
+use haft_core::consent::Examples;
 use haft_core::{Question, Scope, Timestamp};
 use serde_json::Value;
 
@@ -7,9 +8,10 @@ use crate::output::counted;
 use crate::terminal::fold::fold;
 use crate::untrusted::{visible, visible_line};
 
-/// What is printed before the keys are offered. `now` turns the deadline into minutes, `columns` is the terminal's width.
+/// What is printed before the keys are offered, whole. `now` turns the deadline into minutes, `columns` is the terminal's width.
 pub(crate) fn text(question: &Question, now: Timestamp, columns: usize) -> String {
     let mut text = String::new();
+    fold(&mut text, "The arguments, as the model wrote them:", ["  ", "  ", "  "], columns);
     match &question.arguments {
         Value::Object(map) => {
             for (key, value) in map {
@@ -19,7 +21,19 @@ pub(crate) fn text(question: &Question, now: Timestamp, columns: usize) -> Strin
         other => fold(&mut text, &visible(&other.to_string()), ["  ", "  | ", CONTINUED], columns),
     }
     let (title, rule) = (visible_line(&question.title), visible_line(&question.rule));
-    let mut about = format!("({title}, {}; {rule}", question.tool_id);
+    let mut about = format!("({title}, {}", question.tool_id);
+    if !question.effect.is_empty() {
+        about.push_str(&format!(", {}", question.effect));
+    }
+    about.push_str(&format!("; {rule}"));
+    if let Some(reason) = &question.reason {
+        about.push_str(&format!(", because {}", visible_line(reason)));
+    }
+    if let Some(folder) = &question.folder {
+        about.push_str(&format!("; in {}", visible_line(folder)));
+    }
+    let bytes = haft_schema::canonical::to_bytes(&question.arguments).len();
+    about.push_str(&format!("; {}, sha256 {}", counted(bytes, "byte"), question.digest.hex_prefix(12)));
     if let Some(deadline) = question.deadline {
         let seconds = deadline.since(now).div_ceil(1000);
         let wait = if seconds > 90 {
@@ -62,14 +76,67 @@ fn push_argument(text: &mut String, key: &str, value: &Value, columns: usize) {
 /// The keys, one a line, and last the prompt without a line end.
 pub(crate) fn keys(question: &Question, columns: usize) -> String {
     let mut text = "  [y] yes, once\n".to_owned();
-    let scope = remembered(question);
-    if let Some(scope) = scope {
-        let covered = format!("yes, for this session: {}", visible_line(&covered(scope, &question.alias)));
-        fold(&mut text, &covered, ["  [s] ", "      ", "      "], columns);
+    let offered = offered(question);
+    match offered.as_slice() {
+        [] => {}
+        [(scope, examples)] => {
+            let covered = visible_line(&covered(scope, &question.alias));
+            let line = format!("yes, for this session: {covered}");
+            fold(&mut text, &line, ["  [s] ", "      ", "      "], columns);
+            push_examples(&mut text, *examples, columns);
+            text.push_str("  [r] the same, for this run alone\n");
+        }
+        _ => {
+            let line = format!("yes, for this session: to one of {} parts, which come next", offered.len());
+            fold(&mut text, &line, ["  [s] ", "      ", "      "], columns);
+            text.push_str("  [r] the same, for this run alone\n");
+        }
     }
     text.push_str("  [n] no\n  [e] no, and say why\n");
-    text.push_str(if scope.is_some() { "  y, s, n or e: " } else { "  y, n or e: " });
+    text.push_str(if offered.is_empty() { "  y, n or e: " } else { "  y, s, r, n or e: " });
     text
+}
+
+/// The keys of the top, as they are pressed.
+pub(crate) fn offered_keys(question: &Question) -> &'static [char] {
+    if offered(question).is_empty() { &['y', 'n', 'e'] } else { &['y', 's', 'r', 'n', 'e'] }
+}
+
+/// The parts that a yes may cover, each with what it would allow and what not, and last the prompt without a line end.
+pub(crate) fn parts(question: &Question, for_what: &str, columns: usize) -> String {
+    let mut text = String::new();
+    fold(&mut text, &format!("A yes for {for_what} may cover:"), ["  ", "  ", "  "], columns);
+    let offered = offered(question);
+    for (number, (scope, examples)) in (1..).zip(&offered) {
+        let covered = visible_line(&covered(scope, &question.alias));
+        fold(&mut text, &covered, [&format!("  [{number}] "), "      ", "      "], columns);
+        push_examples(&mut text, *examples, columns);
+    }
+    text.push_str("  [b] back\n");
+    let numbers: Vec<String> = (1..=offered.len()).map(|number| number.to_string()).collect();
+    text.push_str(&format!("  {} or b: ", numbers.join(", ")));
+    text
+}
+
+fn push_examples(text: &mut String, examples: Option<&Examples>, columns: usize) {
+    let Some(examples) = examples else { return };
+    for allowed in &examples.allows {
+        let line = format!("allows {}", visible_line(allowed));
+        fold(text, &line, ["        ", "        ", "        "], columns);
+    }
+    if let Some(refused) = &examples.refuses {
+        let line = format!("not    {}", visible_line(refused));
+        fold(text, &line, ["        ", "        ", "        "], columns);
+    }
+}
+
+/// What a yes may cover beside the call, narrowest first; nothing where each call is asked.
+pub(crate) fn offered(question: &Question) -> Vec<(&Scope, Option<&Examples>)> {
+    if question.every_time {
+        return Vec::new();
+    }
+    let examples = question.examples.iter().map(Some).chain(std::iter::repeat(None));
+    question.scopes.iter().zip(examples).collect()
 }
 
 /// What a scope covers, in words.
@@ -81,11 +148,6 @@ fn covered(scope: &Scope, alias: &str) -> String {
         Scope::Host(host) => format!("`{alias}` for the host {host}"),
         Scope::Command(shape) => format!("commands like `{shape}`"),
     }
-}
-
-/// What a yes for the session would cover: the narrowest scope; none where each call is asked.
-pub(crate) fn remembered(question: &Question) -> Option<&Scope> {
-    if question.every_time { None } else { question.scopes.first() }
 }
 
 #[cfg(test)]
@@ -111,8 +173,11 @@ mod tests {
             digest: Digest::of(b""),
             folder: Some("/p".into()),
             policy: None,
-            examples: Vec::new(),
-            reason: None,
+            examples: vec![
+                Examples::of(&Scope::Path("/p/a".into()), &[Scope::File("/p/a/b.md".into())], "file_write"),
+                Examples::of(&Scope::Tool, &[], "file_write"),
+            ],
+            reason: Some("people read it".into()),
             scopes: vec![Scope::Path("/p/a".into()), Scope::Tool],
             every_time,
             rule: "permission of `file_write`: ask".into(),
@@ -124,26 +189,61 @@ mod tests {
     fn a_question_is_shown_whole_and_hides_nothing() {
         assert_eq!(headline(&question(false), 80), "? Write `a\\u{202e}b`?\n");
         insta::assert_snapshot!(text(&question(false), Timestamp(1_000), 79), @r#"
+          The arguments, as the model wrote them:
           path: a\u{202e}b
           content:
             | x
             | \u{1b}[2J
-          (File write, builtin:project.file_write; permission of `file_write`: ask; no 
-           answer within 5 minutes is a no)
+          (File write, builtin:project.file_write, changes something; permission of 
+           `file_write`: ask, because people read it; in /p; 41 bytes, sha256 
+           e3b0c44298fc; no answer within 5 minutes is a no)
         "#);
     }
 
     #[test]
     fn the_keys_say_what_a_yes_covers() {
-        insta::assert_snapshot!(keys(&question(false), 39), @r"
+        insta::assert_snapshot!(keys(&question(false), 39), @r#"
+          [y] yes, once
+          [s] yes, for this session: to one of 
+              2 parts, which come next
+          [r] the same, for this run alone
+          [n] no
+          [e] no, and say why
+          y, s, r, n or e:
+        "#);
+        let one = Question { scopes: vec![Scope::Path("/p/a".into())], ..question(false) };
+        insta::assert_snapshot!(keys(&one, 39), @r#"
           [y] yes, once
           [s] yes, for this session: 
               `file_write` for everything in 
               /p/a
+                allows /p/a/b.md
+                allows /p/a/other.md
+                not    /p/a-old/b.md
+          [r] the same, for this run alone
           [n] no
           [e] no, and say why
-          y, s, n or e:
-        ");
+          y, s, r, n or e:
+        "#);
         assert!(!keys(&question(true), 79).contains("session"));
+        assert_eq!(offered_keys(&question(true)), ['y', 'n', 'e']);
+    }
+
+    // Pains 1, 2: what a yes would reach is shown before it is given.
+    #[test]
+    fn the_parts_are_shown_with_what_they_allow_and_what_not() {
+        insta::assert_snapshot!(parts(&question(false), "this session", 60), @r#"
+          A yes for this session may cover:
+          [1] `file_write` for everything in /p/a
+                allows /p/a/b.md
+                allows /p/a/other.md
+                not    /p/a-old/b.md
+          [2] whatever `file_write` is asked to do
+                allows `file_write` with whatever arguments, now and 
+                later
+                not    any other tool
+          [b] back
+          1, 2 or b:
+        "#);
     }
 }

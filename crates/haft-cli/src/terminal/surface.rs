@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft::system::SystemClock;
 use haft_core::consent::{Answer, Closing, ConsentSurface};
 use haft_core::ports::Clock;
-use haft_core::{ConsentId, Question};
+use haft_core::{ConsentId, Question, Scope};
 use haft_engine::{ConsentService, Reply, SurfaceId};
 
 use tokio::sync::{Notify, mpsc};
 
 use super::keys::{self, Pressed};
-use super::question;
+use super::{pages, question};
 use crate::output::{Output, Tone};
 use crate::surroundings;
 
@@ -113,24 +113,70 @@ fn ask(question: &Question, output: Output, closed: &dyn Fn() -> bool) -> io::Re
     let columns = keys::columns();
     output.note("");
     output.note_in(Tone::Strong, &question::headline(question, columns));
-    output.note_raw(&question::text(question, SystemClock.now(), columns));
-    let scope = question::remembered(question);
-    let offered: &[char] = if scope.is_some() { &['y', 's', 'n', 'e'] } else { &['y', 'n', 'e'] };
-    let answer = match keys::one_of(&question::keys(question, columns), offered, closed)? {
-        Pressed::Interrupt => return Ok(Asked::Interrupt),
-        Pressed::Closed => return Ok(Asked::Closed),
-        Pressed::Key('y') => Answer::Once,
-        Pressed::Key('s') => match scope {
-            Some(scope) => Answer::Session { scope: scope.clone() },
-            None => Answer::Once,
-        },
-        Pressed::Key('e') => match keys::line("  why not: ", closed)? {
+    // The headline stands above the first page.
+    let rows = keys::rows().map(|rows| rows.saturating_sub(2).max(2));
+    let shown = pages::show(&question::text(question, SystemClock.now(), columns), rows, closed)?;
+    let mut pressed = match shown {
+        Some(pressed) => pressed,
+        None => top(question, columns, closed)?,
+    };
+    loop {
+        let answer = match pressed {
             Pressed::Interrupt => return Ok(Asked::Interrupt),
             Pressed::Closed => return Ok(Asked::Closed),
-            Pressed::Line(text) => Answer::Deny { reason: (!text.is_empty()).then_some(text) },
-            Pressed::Key(_) => Answer::Deny { reason: None },
-        },
-        Pressed::Key(_) | Pressed::Line(_) => Answer::Deny { reason: None },
+            Pressed::Key('y') => Answer::Once,
+            Pressed::Key(key @ ('s' | 'r')) => match part(question, key, columns, closed)? {
+                Part::Of(scope) if key == 's' => Answer::Session { scope },
+                Part::Of(scope) => Answer::Run { scope },
+                Part::Other(Pressed::Key(_)) => {
+                    pressed = top(question, columns, closed)?;
+                    continue;
+                }
+                Part::Other(other) => {
+                    pressed = other;
+                    continue;
+                }
+            },
+            Pressed::Key('e') => match keys::line("  why not: ", closed)? {
+                Pressed::Interrupt => return Ok(Asked::Interrupt),
+                Pressed::Closed => return Ok(Asked::Closed),
+                Pressed::Line(text) => Answer::Deny { reason: (!text.is_empty()).then_some(text) },
+                Pressed::Key(_) => Answer::Deny { reason: None },
+            },
+            Pressed::Key(_) | Pressed::Line(_) => Answer::Deny { reason: None },
+        };
+        return Ok(Asked::Answer(answer));
+    }
+}
+
+fn top(question: &Question, columns: usize, closed: &dyn Fn() -> bool) -> io::Result<Pressed> {
+    keys::one_of(&question::keys(question, columns), question::offered_keys(question), closed)
+}
+
+/// What a yes for longer than one call is to cover.
+enum Part {
+    Of(Scope),
+    /// Back, or something that ends the question.
+    Other(Pressed),
+}
+
+/// The one part that is offered, or the one that is picked.
+fn part(question: &Question, key: char, columns: usize, closed: &dyn Fn() -> bool) -> io::Result<Part> {
+    let offered = question::offered(question);
+    if let [(scope, _)] = offered.as_slice() {
+        return Ok(Part::Of((*scope).clone()));
+    }
+    let for_what = if key == 's' { "this session" } else { "this run" };
+    let numbers: Vec<char> =
+        (1..=offered.len()).filter_map(|number| char::from_digit(number as u32, 10)).collect();
+    let keys: Vec<char> = numbers.iter().copied().chain(['b']).collect();
+    let pressed = keys::one_of(&question::parts(question, for_what, columns), &keys, closed)?;
+    let picked = match &pressed {
+        Pressed::Key(key) => numbers.iter().position(|number| number == key),
+        Pressed::Line(_) | Pressed::Interrupt | Pressed::Closed => None,
     };
-    Ok(Asked::Answer(answer))
+    Ok(match picked.and_then(|at| offered.get(at)) {
+        Some((scope, _)) => Part::Of((*scope).clone()),
+        None => Part::Other(pressed),
+    })
 }

@@ -17,6 +17,7 @@ mod call;
 mod chat;
 mod configuration;
 mod exec;
+mod grants;
 mod guide;
 mod model_servers;
 mod parse;

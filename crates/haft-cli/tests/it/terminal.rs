@@ -146,6 +146,7 @@ fn a_yes_for_the_session_is_asked_once() {
     terminal.wait_for("> ");
     terminal.press("calculator expression=6*7\r");
     terminal.wait_for("for this session: whatever `calculator` is asked to do");
+    terminal.wait_for("any other tool");
     terminal.wait_for("or e: ");
     terminal.press("s");
     terminal.wait_for("42");
@@ -167,6 +168,140 @@ fn a_yes_for_the_session_is_asked_once() {
     // Another process asks again, in the very session that had the yes.
     let session = home.json(&["sessions"])[1]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.haft(&["call", "calculator", "expression=1", "--session", &session]).exit, Some(3));
+}
+
+/// A project with a folder `docs`, whose files may be written after a yes.
+fn writing() -> Home {
+    let home = Home::new();
+    home.write(
+        "home/profiles/writes.md",
+        "---\ntools: {allow: [file_write], permission: {file_write: ask}}\n---\n",
+    );
+    std::fs::create_dir_all(home.path("notes/docs")).unwrap();
+    home.haft(&["project", "add", "notes"]);
+    home
+}
+
+const WRITE: &str = "chat --model demo --profile writes --project notes";
+
+// Pains 1, 2, APR-09, APR-18: the person picks what a yes covers, with examples of what it allows and what not.
+#[test]
+fn a_person_picks_among_the_parts_and_sees_what_each_allows() {
+    let home = writing();
+    let folder = home.path("notes").canonicalize().unwrap();
+    let mut terminal = Terminal::start(&home, WRITE);
+    terminal.wait_for("> ");
+    terminal.press("file_write path=docs/a.md content=x\r");
+    terminal.wait_for("y, s, r, n or e: ");
+    terminal.press("s");
+    let parts = terminal.wait_for("1, 2, 3 or b: ");
+    let docs = format!("{}/docs", folder.display());
+    for line in [
+        format!("[1] `file_write` for the file {docs}/a.md"),
+        format!("not    {docs}/other.md"),
+        format!("[2] `file_write` for everything in {docs}"),
+        format!("allows {docs}/other.md"),
+        format!("not    {docs}-old/a.md"),
+        "[3] whatever `file_write` is asked to do".to_owned(),
+    ] {
+        assert!(
+            parts.replace("\r\n        ", " ").contains(&line) || parts.contains(&line),
+            "{line} in {parts}"
+        );
+    }
+    // Enter picks nothing; back and forth.
+    terminal.press("\rb");
+    terminal.wait_for("y, s, r, n or e: ");
+    terminal.press("s");
+    terminal.wait_for("1, 2, 3 or b: ");
+    terminal.press("2");
+    terminal.wait_for("> ");
+    terminal.press("file_write path=docs/b.md content=x\r");
+    let shown = terminal.wait_for("> ");
+    assert!(!shown.contains("or e: "), "the folder covers it: {shown}");
+    terminal.press("file_write path=c.md content=x\r");
+    terminal.wait_for("y, s, r, n or e: ");
+    terminal.press("n");
+    terminal.wait_for("> ");
+    terminal.press("/grants\r");
+    let grants = terminal.wait_for("used 1 time");
+    let id = grants.split("g_").nth(1).unwrap().split(' ').next().unwrap();
+    terminal.wait_for("> ");
+    terminal.press(&format!("/revoke g_{id}\r"));
+    terminal.wait_for("is taken back");
+    terminal.wait_for("> ");
+    terminal.press("file_write path=docs/b.md content=y\r");
+    terminal.wait_for("y, s, r, n or e: ");
+    terminal.press("n");
+    terminal.wait_for("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), "0");
+    // What became of it is in the journal, for every other process.
+    let listed = home.json(&["grants", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    let grant = &listed[0];
+    assert_eq!(
+        (&grant["surface"], &grant["lifetime"], &grant["uses"], &grant["state"]),
+        (&"terminal".into(), &"session".into(), &1.into(), &"revoked".into())
+    );
+    assert_eq!(grant["scope"], format!("path:{docs}"));
+}
+
+// Pains 22: the whole text or no button. Long text stands page by page, and no yes counts before its end.
+#[test]
+fn a_long_question_is_shown_whole_before_it_can_be_answered() {
+    let home = writing();
+    let content: Vec<String> = (1..=100).map(|number| format!("line {number}.")).collect();
+    home.write("long.txt", &content.join("\n"));
+    let line = "call file_write path=a.md content@=long.txt --profile writes --project notes";
+    let mut terminal = Terminal::narrow(&home, 80, line);
+    let mut seen = terminal.wait_for("lines: Space goes on");
+    assert!(seen.contains("line 1.") && !seen.contains("line 100."), "{seen}");
+    // Neither a yes nor Enter counts here.
+    terminal.press("y\r");
+    for _ in 0..2 {
+        terminal.press(" ");
+        seen.push_str(&terminal.wait_for("lines: Space goes on"));
+    }
+    terminal.press("\u{1b}[5~");
+    let back = terminal.wait_for("lines: Space goes on");
+    terminal.press("\u{1b}[F");
+    seen.push_str(&terminal.wait_for("y, s, r, n or e: "));
+    for number in 1..=100 {
+        assert!(seen.contains(&format!("line {number}.")), "line {number} was never shown");
+    }
+    assert!(back.contains("line 40."), "{back}");
+    terminal.press("n");
+    assert_eq!(terminal.end(), "3");
+    assert!(!home.path("notes/a.md").exists());
+    let mut terminal = Terminal::narrow(&home, 80, line);
+    terminal.wait_for("lines: Space goes on");
+    terminal.press("n");
+    assert_eq!(terminal.end(), "3", "a no needs no reading to the end");
+}
+
+// APR-20
+#[test]
+fn resume_goes_on_in_another_session_and_leaves_the_yes_behind() {
+    let home = asking();
+    home.haft(&["call", "calculator", "expression=1", "--profile", "default"]);
+    let other = home.json(&["sessions"])[0]["id"].as_str().unwrap().to_owned();
+    let mut terminal = Terminal::start(&home, &format!("{CHAT} --allow calculator"));
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*7\r");
+    terminal.wait_for("42");
+    terminal.wait_for("> ");
+    terminal.press("/resume nothing\r");
+    terminal.wait_for("there is no session");
+    terminal.wait_for("> ");
+    terminal.press(&format!("/resume {other}\r"));
+    terminal.wait_for(&format!("session {other}, 0 messages so far"));
+    terminal.wait_for("> ");
+    terminal.press("/grants\r");
+    terminal.wait_for("from --allow; not used since");
+    terminal.wait_for("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), "0");
 }
 
 #[test]
