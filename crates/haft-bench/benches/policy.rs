@@ -1,7 +1,7 @@
 //! What 500 rules cost a call: policy alone, for arguments that are prepared already, against the same tool without rules.
 //!
-//! Four shapes: rules spread over 50 tools, as a person would have them; all of them about the one tool, by path and by host; and the
-//! worst case, in which each of them is about the very call.
+//! Rules spread over 50 tools, as a person would have them; all of them about the one tool, by path, by host and by command; and the
+//! worst case, in which each of them is about the very call. Reading a command line is measured apart from judging one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot set up has nothing to measure")]
 
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use haft_core::consent::ConsentEnvironment;
 use haft_core::facts::Permission;
 use haft_core::gate::Admission;
 use haft_core::path::{InjectedValues, PreparedCall, StartedCall};
-use haft_core::policy::{Place, Rule};
+use haft_core::policy::{CallCommands, Place, Rule};
 use haft_core::ports::{BoxFuture, Tool, ToolContext};
 use haft_core::snapshot::{BoundTool, compile};
 use haft_core::turn::TurnAliases;
@@ -48,15 +48,33 @@ struct World {
     tool: Arc<BoundTool>,
     call: PreparedCall,
     environment: ConsentEnvironment,
+    /// Its command line, read.
+    commands: Option<CallCommands>,
 }
 
+const COMMAND: &str = "cargo test --workspace --no-fail-fast parser::tokens";
+
 impl World {
+    /// A call that holds a command line.
+    fn of_command(rules: Vec<Rule>) -> Self {
+        Self::new(rules, json!({"command": COMMAND}), Some("command"))
+    }
+
     fn under(rules: Vec<Rule>) -> Self {
+        let arguments =
+            json!({"path": "src/parser/tokens/number.rs", "url": "https://docs.example.org/a/page?q=1"});
+        Self::new(rules, arguments, None)
+    }
+
+    fn new(rules: Vec<Rule>, arguments: Value, command: Option<&str>) -> Self {
         let mut registry = ToolRegistry::default();
         for number in 0..50 {
-            let schema = json!({"type": "object", "properties": {"path": {"type": "string"}, "url": {"type": "string"}}});
+            let schema = json!({"type": "object", "properties": {
+                "path": {"type": "string"}, "url": {"type": "string"}, "command": {"type": "string"}
+            }});
             let id = format!("builtin:t.n{number:02}").parse().unwrap();
             let declaration = ToolDeclaration::new(id, "Does nothing.", schema, Effect::Read).unwrap();
+            let declaration = declaration.with_facts(|facts| facts.command = command.map(str::to_owned));
             registry.register(Arc::new(Nothing(declaration))).unwrap();
         }
         let mut profile = Profile::new("bench");
@@ -64,8 +82,6 @@ impl World {
         profile.policy.user = rules;
         let tools = compile(InvocationId::new("i_1"), &profile, &registry).unwrap();
         let contract = ToolTurnContract::all(&tools);
-        let arguments =
-            json!({"path": "src/parser/tokens/number.rs", "url": "https://docs.example.org/a/page?q=1"});
         let requested = RequestedCall::call("t_n00", arguments.as_object().cloned().unwrap());
         let attempts =
             TurnAliases::new(&tools, &contract, &InvocationId::new("i_1"), 1).decode(vec![requested]);
@@ -77,12 +93,14 @@ impl World {
             project_folder: Some("/home/you/projects/demo".to_owned()),
             ..ConsentEnvironment::default()
         };
-        Self { tool, call: call.prepare(&InjectedValues::default()).unwrap(), environment }
+        let commands = command.map(|name| CallCommands::read(&arguments, name));
+        Self { tool, call: call.prepare(&InjectedValues::default()).unwrap(), environment, commands }
     }
 
     fn decide(&self) {
         for _ in 0..CALLS {
-            black_box(policy::decide(black_box(&self.tool), self.call.arguments(), &self.environment));
+            let (tool, arguments) = (black_box(&self.tool), self.call.arguments());
+            black_box(policy::decide_read(tool, arguments, &self.environment, self.commands.as_ref()));
         }
     }
 }
@@ -107,18 +125,37 @@ fn main() -> ExitCode {
     let hosts =
         World::under(rules(|line, rule| Rule { host: Some(format!("*.host{line}.example.org")), ..rule }));
     let all = World::under(rules(|_, rule| Rule { path: Some("src".to_owned()), ..rule }));
+    let commands = World::of_command(rules(|line, rule| Rule {
+        command: Some(format!("cargo run --bin tool{line}")),
+        ..rule
+    }));
+    let others = World::of_command(rules(|line, rule| Rule {
+        command: Some(format!("program{line} push --force")),
+        ..rule
+    }));
     let measured = Comparison::new()
         .case("no rules", || none.decide())
         .case("spread", || spread.decide())
         .case("paths", || paths.decide())
         .case("hosts", || hosts.decide())
         .case("all about the call", || all.decide())
+        .case("commands", || commands.decide())
+        .case("other commands", || others.decide())
+        .case("reading", || {
+            let arguments = json!({"command": COMMAND});
+            for _ in 0..CALLS {
+                black_box(CallCommands::read(black_box(&arguments), "command"));
+            }
+        })
         .run();
     let mut goals = Goals::new("policy");
     let each = |case| measured.micros(case) / CALLS as f64;
     goals.at_most("500 rules over 50 tools", each("spread"), 5.0, "µs");
     goals.at_most("500 rules for the tool, by path", each("paths"), 5.0, "µs");
     goals.at_most("500 rules for the tool, by host", each("hosts"), 5.0, "µs");
+    goals.at_most("500 rules for the tool, by command", each("commands"), 5.0, "µs");
+    goals.at_most("500 rules for the tool, by other commands", each("other commands"), 5.0, "µs");
+    goals.note("reading a command line", each("reading"), "µs");
     goals.note("no rules", each("no rules"), "µs");
     goals.note("500 rules, each about the call", each("all about the call"), "µs");
     goals.finish()

@@ -58,7 +58,7 @@ fn of_command(command: &SimpleCommand, found: &mut Vec<Danger>) {
     let says = |letters: &[char], words: &[&str]| {
         options::options(arguments).any(|option| {
             letters.iter().any(|letter| options::may_mean(&option.text, &Said::Letter(*letter)))
-                || words.iter().any(|word| options::may_mean(&option.text, &Said::Whole(word)))
+                || words.iter().any(|word| options::may_mean(&option.text, &Said::Whole((*word).to_owned())))
         })
     };
     match name.as_str() {
@@ -158,7 +158,8 @@ fn is_destructive_git(arguments: &[Word]) -> bool {
         options::options(rest).any(|option| {
             letters.iter().any(|letter| options::may_mean(&option.text, &Said::Letter(*letter)))
                 || words.iter().any(|word| {
-                    options::may_mean(&option.text, &Said::Whole(word)) || option.text.starts_with(word)
+                    options::may_mean(&option.text, &Said::Whole((*word).to_owned()))
+                        || option.text.starts_with(word)
                 })
         })
     };

@@ -21,7 +21,7 @@ mod word;
 
 pub use danger::Danger;
 pub use line::{CommandLine, Doubt, Redirect, SimpleCommand, Word};
-pub use pattern::{Pattern, PatternError};
+pub use pattern::{Pattern, PatternError, Subject};
 pub use programs::is_network;
 pub use read::{LONGEST, MOST_COMMANDS, parse};
 pub use shape::{line_shapes, parts_of, shapes};

@@ -31,11 +31,11 @@ pub(crate) fn is_option(text: &str) -> bool {
 
 /// What one option word says, each letter of a bundle by itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Said<'a> {
+pub(crate) enum Said {
     /// One letter, as in `-r` and `-rf`.
     Letter(char),
     /// A whole word: `--force`, `-name` of `find`, `-I{}`.
-    Whole(&'a str),
+    Whole(String),
 }
 
 /// Programs whose options are words behind one dash.
@@ -57,15 +57,15 @@ const ONE_DASH_WORDS: [&str; 14] = [
 ];
 
 /// What the options of a command of `program` say, each once, in an order of their own.
-pub(crate) fn said<'a>(program: &str, arguments: &'a [Word]) -> Vec<Said<'a>> {
-    let mut all: Vec<Said<'a>> = options(arguments).flat_map(|word| of_word(program, &word.text)).collect();
+pub(crate) fn said(program: &str, arguments: &[Word]) -> Vec<Said> {
+    let mut all: Vec<Said> = options(arguments).flat_map(|word| of_word(program, &word.text)).collect();
     all.sort();
     all.dedup();
     all
 }
 
 /// What one option word of `program` says.
-pub(crate) fn of_word<'a>(program: &str, text: &'a str) -> Vec<Said<'a>> {
+pub(crate) fn of_word(program: &str, text: &str) -> Vec<Said> {
     let bundle = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     match bundle {
         Some(letters)
@@ -74,13 +74,13 @@ pub(crate) fn of_word<'a>(program: &str, text: &'a str) -> Vec<Said<'a>> {
         {
             letters.chars().map(Said::Letter).collect()
         }
-        Some(_) | None => vec![Said::Whole(text)],
+        Some(_) | None => vec![Said::Whole(text.to_owned())],
     }
 }
 
 /// True if the option word `given` may mean `wanted`: it is that word, an abbreviation of it, that word with a value, or a
 /// bundle that has its letter.
-pub(crate) fn may_mean(given: &str, wanted: &Said<'_>) -> bool {
+pub(crate) fn may_mean(given: &str, wanted: &Said) -> bool {
     match wanted {
         Said::Letter(letter) => {
             given.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(*letter))
@@ -89,7 +89,7 @@ pub(crate) fn may_mean(given: &str, wanted: &Said<'_>) -> bool {
             let (name, value) =
                 given.split_once('=').map_or((given, None), |(name, value)| (name, Some(value)));
             let (wanted_name, wanted_value) =
-                wanted.split_once('=').map_or((*wanted, None), |(name, value)| (name, Some(value)));
+                wanted.split_once('=').map_or((wanted.as_str(), None), |(name, value)| (name, Some(value)));
             let is_name = name == wanted_name
                 || name.len() > 2 && name.starts_with("--") && wanted_name.starts_with(name);
             is_name && wanted_value.is_none_or(|wanted| value.is_none_or(|value| glob(wanted, value)))

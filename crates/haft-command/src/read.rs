@@ -25,11 +25,16 @@ const DEEPEST: usize = 40;
 /// assert_eq!(parse("echo 'open").doubts, [Doubt::Unreadable]);
 /// ```
 pub fn parse(text: &str) -> CommandLine {
-    let mut walk = Walk::default();
-    walk.text(text);
-    let mut line = walk.into_line();
-    danger::find(&mut line);
-    line
+    let read = || {
+        let mut walk = Walk::default();
+        walk.text(text);
+        let mut line = walk.into_line();
+        danger::find(&mut line);
+        line
+    };
+    // The grammar is foreign code: where it gives up by a panic, nothing is known of the text.
+    std::panic::catch_unwind(read)
+        .unwrap_or_else(|_| CommandLine { doubts: vec![Doubt::Unreadable], ..CommandLine::default() })
 }
 
 /// The tree of a text, or why there is none.

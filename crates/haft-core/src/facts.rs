@@ -127,6 +127,9 @@ pub struct ToolFacts {
     /// Its results are secrets that a person lets the model see: never reused, spilled or stored (CONFLICT-29).
     #[serde(default)]
     pub secret: bool,
+    /// Name of the parameter that holds a command line of a shell: rules and grants look at every command in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Where it may stand in a batch.
     pub placement: Placement,
     /// Permission where the profile says nothing.
@@ -157,6 +160,7 @@ impl ToolFacts {
             outside: None,
             plain_search: false,
             secret: false,
+            command: None,
             placement: Placement::Anywhere,
             permission: Permission::Allow,
             result_cap: ResultCap::Profile,

@@ -9,6 +9,7 @@
 //! them. [`check()`] and [`lint`] say what is wrong with rules before any call.
 
 mod check;
+mod commands;
 mod compiled;
 mod decision;
 mod glob;
@@ -31,6 +32,9 @@ use crate::scope::Scope;
 use crate::snapshot::BoundTool;
 
 pub use check::{RuleProblem, check, check_source, lint};
+pub use commands::CallCommands;
+pub(crate) use commands::covering;
+use compiled::CallFacts;
 pub(crate) use compiled::{ToolRules, hiding_rule};
 pub use decision::{Decision, Lost, Ruling, WhyLost};
 pub use glob::Glob;
@@ -73,9 +77,21 @@ impl From<Permission> for Outcome {
 
 /// Decides one prepared call.
 pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Decision {
+    let commands = tool.declaration().facts.command.as_deref();
+    let commands = commands.map(|name| CallCommands::read(arguments.value(), name));
+    decide_read(tool, arguments, environment, commands.as_ref())
+}
+
+/// As [`decide`], for a call whose command line was read already.
+pub fn decide_read(
+    tool: &BoundTool,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+    commands: Option<&CallCommands>,
+) -> Decision {
     let alias = &tool.binding().alias;
     let asked = std::panic::catch_unwind(AssertUnwindSafe(|| tool.tool().ask(arguments, environment)));
-    let ask = match asked.unwrap_or_else(|_| Err(ToolError::failed("it crashed"))) {
+    let mut ask = match asked.unwrap_or_else(|_| Err(ToolError::failed("it crashed"))) {
         Ok(ask) => ask,
         // A guard that fails, refuses.
         Err(error) => {
@@ -90,12 +106,25 @@ pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &Con
                 exact: false,
                 secret: tool.declaration().facts.secret,
                 secret_arguments: Vec::new(),
+                parts: Vec::new(),
             };
         }
     };
+    if let Some(commands) = commands {
+        commands.complete(&mut ask);
+    }
     let Ask { question, meaning, mut scopes, every_time, exact, secret, secret_arguments } = ask;
     let secret = secret || tool.declaration().facts.secret;
-    let (by, lost) = rule_of(tool, arguments, environment, question.is_some(), &scopes);
+    let rules = tool.rules();
+    let weighed = |view| {
+        let facts = rules.facts(arguments.value(), &scopes, environment, view);
+        rule_of(tool, &facts, question.is_some())
+    };
+    let (by, lost) = match commands {
+        None => weighed(None),
+        Some(commands) => strictest(commands.views().map(|view| weighed(Some(view))), || weighed(None)),
+    };
+    let parts = commands.map(CallCommands::parts).unwrap_or_default();
     if scopes.is_empty() {
         scopes.push(Scope::Tool);
     }
@@ -103,29 +132,36 @@ pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &Con
     let question =
         (outcome == Outcome::Ask).then(|| question.or(meaning).unwrap_or_else(|| format!("Run {alias}?")));
     let rule = by.text(alias);
-    Decision { outcome, rule, by, lost, question, scopes, every_time, exact, secret, secret_arguments }
+    Decision { outcome, rule, by, lost, question, scopes, every_time, exact, secret, secret_arguments, parts }
+}
+
+/// The strictest of what is said of each command; the first of those that are equally strict.
+fn strictest(
+    all: impl Iterator<Item = (Ruling, Vec<Lost>)>,
+    of_none: impl FnOnce() -> (Ruling, Vec<Lost>),
+) -> (Ruling, Vec<Lost>) {
+    let rank = |(by, _): &(Ruling, Vec<Lost>)| match by.outcome() {
+        Outcome::Allow => 0,
+        Outcome::Ask => 1,
+        Outcome::Deny => 2,
+    };
+    all.reduce(|one, other| if rank(&other) > rank(&one) { other } else { one }).unwrap_or_else(of_none)
 }
 
 /// Who decides, and who would have.
-fn rule_of(
-    tool: &BoundTool,
-    arguments: &PreparedArguments,
-    environment: &ConsentEnvironment,
-    tool_asks: bool,
-    scopes: &[Scope],
-) -> (Ruling, Vec<Lost>) {
+fn rule_of(tool: &BoundTool, facts: &CallFacts<'_>, tool_asks: bool) -> (Ruling, Vec<Lost>) {
     let permission = tool.binding().permission;
     let rules = tool.rules();
     let by_permission = Ruling::Permission { permission, layer: rules.permission_by };
-    let facts = rules.facts(arguments.value(), scopes, environment);
     let mut speaking: Vec<Ruling> = rules
-        .of_call(&facts)
+        .of_call(facts)
         .map(|found| Ruling::Rule { rule: Arc::clone(&found.rule), layer: found.layer })
         .collect();
     let after = speaking.partition_point(|ruling| ruling.layer() <= rules.permission_by);
     speaking.insert(after, by_permission);
-    // Denies first; else the first that speaks; the permission always does.
-    let denying = speaking.iter().position(|ruling| ruling.outcome() == Outcome::Deny);
+    // Denies first, but for what holds by default; else the first that speaks; the permission always does.
+    let denies = |ruling: &Ruling| ruling.outcome() == Outcome::Deny && ruling.layer() != Layer::Tool;
+    let denying = speaking.iter().position(denies);
     let winner = speaking.remove(denying.unwrap_or(0));
     let mut lost: Vec<Lost> = speaking
         .into_iter()

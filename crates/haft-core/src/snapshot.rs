@@ -351,7 +351,12 @@ fn bind(profile: &Profile, tool: &Arc<dyn Tool>, policy_version: Digest) -> Resu
     let binding = ToolBinding {
         descriptor: declaration.descriptor.clone(),
         alias,
-        permission: profile.tools.permission.get(&id).copied().unwrap_or(declaration.facts.permission),
+        permission: profile
+            .tools
+            .permission
+            .get(&id)
+            .copied()
+            .unwrap_or_else(|| profile.policy.default_of(declaration.facts.permission)),
         max_calls_per_invocation: profile.budgets.calls_of.get(&id).copied(),
     };
     let defaults = Defaults::of(&schema);

@@ -189,6 +189,10 @@ fn settings(function: &Function, options: &ToolOptions, haft: &Path) -> TokenStr
             let name = parameter_name(argument);
             settings.extend(quote! { .inject(#name, #source) });
         }
+        if argument.options.command {
+            let name = parameter_name(argument);
+            settings.extend(quote! { .command(#name) });
+        }
     }
     settings
 }

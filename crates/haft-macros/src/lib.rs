@@ -66,6 +66,7 @@ use proc_macro::TokenStream;
 /// |---|---|
 /// | `#[tool(default = 10)]` | the value if it is left out; it stands in the schema |
 /// | `#[tool(name = "maxResults")]` | its name for the model |
+/// | `#[tool(command)]` | it holds a command line of a shell: rules and grants look at every command in it |
 /// | `#[tool(inject = "project_id")]` | the host gives it (`project_id` or `model`); the model does not see it. An `Option` is none where the host has no value |
 ///
 /// # Result

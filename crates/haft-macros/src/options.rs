@@ -38,7 +38,7 @@ const TOOL_OPTIONS: [&str; 17] = [
     "closed",
     "crate",
 ];
-const PARAMETER_OPTIONS: [&str; 3] = ["default", "name", "inject"];
+const PARAMETER_OPTIONS: [&str; 4] = ["default", "name", "inject", "command"];
 
 /// Longest result of a tool.
 #[derive(Debug, PartialEq)]
@@ -73,6 +73,8 @@ pub(crate) struct ParameterOptions {
     pub(crate) default: Option<Expr>,
     pub(crate) name: Option<LitStr>,
     pub(crate) inject: Option<&'static str>,
+    /// It holds a command line of a shell.
+    pub(crate) command: bool,
 }
 
 /// One `key` or `key = value`.
@@ -251,6 +253,7 @@ impl ParameterOptions {
         match entry.key.to_string().as_str() {
             "default" => self.default = Some(entry.expression()?),
             "inject" => self.inject = Some(words::choose("source of values", &entry.text()?, &SOURCES)?),
+            "command" => self.command = entry.flag().map(|_| true)?,
             _ => self.name = Some(entry.text()?),
         }
         Ok(())

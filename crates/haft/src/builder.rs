@@ -215,6 +215,12 @@ impl ToolBuilder {
         self
     }
 
+    /// Says which parameter holds a command line of a shell: rules and grants then look at every command in it.
+    pub fn command(mut self, parameter: impl Into<String>) -> Self {
+        self.facts.command = Some(parameter.into());
+        self
+    }
+
     /// Says whether the results hold content from outside, which may hold instructions of strangers; else `open_world` tells.
     pub fn outside(mut self, outside: bool) -> Self {
         self.facts.outside = Some(outside);

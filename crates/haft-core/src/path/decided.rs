@@ -9,7 +9,7 @@ use crate::journal::Committed;
 use crate::path::prepared::{PreparedArguments, PreparedCall};
 use crate::path::refused::Refused;
 use crate::path::started::{NotCommitted, StartedCall};
-use crate::policy::{Decision, Lost, Outcome, Ruling, WhyLost};
+use crate::policy::{Decision, Lost, Outcome, Ruling, WhyLost, covering};
 use crate::ports::Timestamp;
 use crate::profile::ApprovalMode;
 use crate::scope::Scope;
@@ -104,13 +104,18 @@ impl DecidedCall {
             Outcome::Ask => {
                 let tool = &self.prepared.call.tool_id;
                 let outside = matches!(self.decision.by, Ruling::Outside { .. });
-                let grant = standing.grants.iter().filter(|_| !outside).find(|grant| {
+                let standing_grants = || standing.grants.iter().filter(|_| !outside);
+                let grant = standing_grants().find(|grant| {
                     let wanted = &self.decision.scopes;
                     let reaches =
                         !self.decision.exact || wanted.iter().any(|scope| grant.scope.is_same(scope));
                     reaches && grant.covers(tool, wanted, standing.run, standing.session, standing.now)
                 });
-                if let Some(grant) = grant {
+                let alive = standing_grants().filter(|grant| {
+                    let own = std::slice::from_ref(&grant.scope);
+                    grant.covers(tool, own, standing.run, standing.session, standing.now)
+                });
+                if let Some(grant) = grant.or_else(|| covering(&self.decision.parts, alive)) {
                     let (by, id) = (Some(grant.granted_by.clone()), Some(grant.id.clone()));
                     return Resolution::Authorized(AuthorizedCall::standing(self, by, id));
                 }

@@ -4,6 +4,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::commands::{self, CallCommands};
 use super::compiled::{CallFacts, Conditions, is_about_tool};
 use super::layers::{Layer, Policy, Voice};
 use super::named::{Named, is_open};
@@ -121,6 +122,12 @@ fn never_fits(
             }
         }
     }
+    if rule.command.is_some() {
+        left.retain(|tool| tool.facts.command.is_some() || commands::may_hold_a_command(&schema(tool)));
+        if left.is_empty() {
+            return never("takes a command line");
+        }
+    }
     if let Some(value) = &rule.value {
         left.retain(|tool| may_point(&schema(tool), &value.pointer));
         if left.is_empty() {
@@ -143,7 +150,18 @@ fn may_point(schema: &Value, pointer: &str) -> bool {
 }
 
 fn failing_examples(rule: &Rule, conditions: &Conditions) -> Vec<String> {
-    let fits = |arguments: &Value| conditions.fit(rule, &CallFacts::read(arguments, &[], None, true, true));
+    let fits = |arguments: &Value| match commands::looks_like_a_command(arguments) {
+        Some(name) => {
+            let read = CallCommands::read(arguments, name);
+            let mut views = read.views().map(|view| CallFacts::of_command(arguments, None, true, true, view));
+            if rule.decision == Permission::Allow {
+                views.all(|facts| conditions.fit(rule, &facts))
+            } else {
+                views.any(|facts| conditions.fit(rule, &facts))
+            }
+        }
+        None => conditions.fit(rule, &CallFacts::read(arguments, &[], None, true, true)),
+    };
     let mut failing = Vec::new();
     for (key, examples, expected) in [("match", &rule.matches, true), ("not_match", &rule.not_matches, false)]
     {
@@ -202,8 +220,14 @@ fn covers(wide: &Rule, narrow: &Rule) -> bool {
         (Some(outer), Some(inner)) => as_sure && outer.holds(inner),
         (Some(_), None) => false,
     };
+    let command = match (&outer.command, &inner.command) {
+        (None, _) => true,
+        (Some(outer), Some(inner)) => as_sure && outer.holds(inner),
+        (Some(_), None) => false,
+    };
     tool && path
         && host
+        && command
         && (wide.value.is_none() || wide.value == narrow.value)
         && (wide.effect.is_none() || wide.effect == narrow.effect)
         && (wide.mcp.is_none() || wide.mcp == narrow.mcp)

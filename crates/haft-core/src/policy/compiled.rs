@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
+use haft_command::{Pattern, Subject};
 use serde_json::Value;
 
+use super::commands::{View, looks_like_a_command};
 use super::host::{CallHost, HostPattern};
 use super::layers::{Layer, Policy, Voice};
 use super::named::Named;
@@ -21,6 +23,8 @@ use crate::scope::Scope;
 #[derive(Debug, Clone)]
 pub(crate) struct ToolRules {
     rules: Vec<CompiledRule>,
+    /// Some rule looks at paths, at hosts, at commands.
+    looks_at: (bool, bool, bool),
     /// Who gave the permission in the binding.
     pub(crate) permission_by: Layer,
 }
@@ -40,6 +44,7 @@ pub(crate) struct CompiledRule {
 pub(super) struct Conditions {
     pub(super) path: Option<Subtree>,
     pub(super) host: Option<HostPattern>,
+    pub(super) command: Option<Pattern>,
 }
 
 /// What the rules look at in one call; read once for all of them.
@@ -50,6 +55,17 @@ pub(super) struct CallFacts<'a> {
     /// Paths that the tool says a yes could cover: the same call with links followed, as far as the tool did.
     scope_paths: Vec<CallPath>,
     hosts: Vec<CallHost>,
+    command: CallCommand<'a>,
+}
+
+/// Which command of a call is looked at.
+enum CallCommand<'a> {
+    /// The call holds none.
+    None,
+    /// This one.
+    Known(Subject<'a>),
+    /// Anything may be run.
+    Unknown,
 }
 
 /// True if the rule is about the tool, as far as a tool can be judged without a call. A rule knows it by its id, its native name, its
@@ -100,10 +116,12 @@ impl Conditions {
     pub(super) fn read(rule: &Rule) -> Result<Self, (&'static str, &'static str)> {
         let path = rule.path.as_deref().map(Subtree::parse).transpose().map_err(|why| ("path", why))?;
         let host = rule.host.as_deref().map(HostPattern::parse).transpose().map_err(|why| ("host", why))?;
+        let command = rule.command.as_deref().map(Pattern::parse).transpose();
+        let command = command.map_err(|why| ("command", why.text()))?;
         if rule.value.as_ref().is_some_and(|value| !value.pointer.starts_with('/')) {
             return Err(("pointer", "a JSON pointer to an argument begins with `/`, such as `/mode`"));
         }
-        Ok(Self { path, host })
+        Ok(Self { path, host, command })
     }
 
     /// True if the rule is about the call. An allow must be sure of that, of every path and host; an ask or a deny holds already
@@ -126,6 +144,12 @@ impl Conditions {
                 }
             })
             && self.path.as_ref().is_none_or(|path| fits_paths(path, call, sure))
+            && self.command.as_ref().is_none_or(|pattern| match &call.command {
+                CallCommand::None => false,
+                CallCommand::Known(command) if sure => pattern.surely_fits(command),
+                CallCommand::Known(command) => pattern.perhaps_fits(command),
+                CallCommand::Unknown => !sure,
+            })
     }
 }
 
@@ -170,7 +194,14 @@ impl ToolRules {
             CompiledRule::read(voice.layer, voice.rule)
                 .map_err(|(key, why)| (voice.rule.to_string(), key, why))
         };
-        Ok(Self { rules: concerning.map(read).collect::<Result<_, _>>()?, permission_by })
+        let rules: Vec<CompiledRule> = concerning.map(read).collect::<Result<_, _>>()?;
+        let any = |wanted: fn(&Conditions) -> bool| rules.iter().any(|rule| wanted(&rule.conditions));
+        let looks_at = (
+            any(|rule| rule.path.is_some()),
+            any(|rule| rule.host.is_some()),
+            any(|rule| rule.command.is_some()),
+        );
+        Ok(Self { rules, looks_at, permission_by })
     }
 
     /// Those that are about the call, in order.
@@ -178,23 +209,60 @@ impl ToolRules {
         self.rules.iter().filter(|rule| rule.fits(call))
     }
 
-    /// What these rules look at in a call.
+    /// What these rules look at in a call; in one command of it where it holds a command line.
     pub(super) fn facts<'a>(
         &self,
         arguments: &'a Value,
         scopes: &[Scope],
         environment: &ConsentEnvironment,
+        view: Option<View<'a>>,
     ) -> CallFacts<'a> {
-        let any = |wanted: fn(&Conditions) -> bool| self.rules.iter().any(|rule| wanted(&rule.conditions));
-        let (paths, hosts) = (any(|rule| rule.path.is_some()), any(|rule| rule.host.is_some()));
-        let mut facts =
-            CallFacts::read(arguments, scopes, environment.project_folder.as_deref(), paths, hosts);
+        let (paths, hosts, commands) = self.looks_at;
+        let base = environment.project_folder.as_deref();
+        let mut facts = match view {
+            Some(view) => CallFacts::of_command(arguments, base, paths, hosts, view),
+            None => CallFacts::read(arguments, scopes, base, paths, hosts),
+        };
+        if view.is_none() && commands && looks_like_a_command(arguments).is_some() {
+            facts.command = CallCommand::Unknown;
+        }
         facts.attended = Some(environment.attended);
         facts
     }
 }
 
 impl<'a> CallFacts<'a> {
+    fn bare(arguments: &'a Value) -> Self {
+        Self {
+            arguments,
+            attended: None,
+            paths: Vec::new(),
+            scope_paths: Vec::new(),
+            hosts: Vec::new(),
+            command: CallCommand::None,
+        }
+    }
+
+    /// As [`CallFacts::read`], for one command of a call that holds a command line.
+    pub(super) fn of_command(
+        arguments: &'a Value,
+        base: Option<&str>,
+        with_paths: bool,
+        with_hosts: bool,
+        view: View<'a>,
+    ) -> Self {
+        let mut facts = Self::bare(arguments);
+        facts.command =
+            view.command.map_or(CallCommand::Unknown, |command| CallCommand::Known(Subject::of(command)));
+        if with_paths {
+            view.paths(base, &mut facts.paths);
+        }
+        if with_hosts {
+            view.hosts(&mut facts.hosts);
+        }
+        facts
+    }
+
     /// Reads the paths and hosts of a call, where somebody asks for them. Whether a person is there stays open.
     pub(super) fn read(
         arguments: &'a Value,
@@ -203,8 +271,7 @@ impl<'a> CallFacts<'a> {
         with_paths: bool,
         with_hosts: bool,
     ) -> Self {
-        let mut facts =
-            Self { arguments, attended: None, paths: Vec::new(), scope_paths: Vec::new(), hosts: Vec::new() };
+        let mut facts = Self::bare(arguments);
         if with_paths {
             Named::Path.collect(arguments, &mut |text| facts.paths.push(CallPath::read(text, base)));
         }

@@ -42,8 +42,7 @@ impl Ruling {
         match self {
             Self::Rule { rule, .. } => rule.decision.into(),
             Self::Permission { permission, .. } => (*permission).into(),
-            Self::OwnQuestion => Outcome::Ask,
-            Self::Outside { .. } => Outcome::Ask,
+            Self::OwnQuestion | Self::Outside { .. } => Outcome::Ask,
             Self::Broken => Outcome::Deny,
         }
     }
@@ -143,6 +142,8 @@ pub struct Decision {
     pub secret: bool,
     /// Names of the arguments whose values are secrets.
     pub secret_arguments: Vec<String>,
+    /// The shapes of each command of a command line: grants that cover every one of them cover the call. Empty for other calls.
+    pub parts: Vec<Vec<String>>,
 }
 
 impl Decision {

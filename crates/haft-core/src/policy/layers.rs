@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::rule::Rule;
+use crate::facts::Permission;
 use crate::ids::ToolId;
 use crate::profile::Profile;
 use crate::registry::ToolRegistry;
@@ -85,6 +86,10 @@ pub struct Policy {
     /// Those for the tools of one provider, by its name: `builtin`, `mcp/ID`, `ext/ID`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub source: IndexMap<String, Vec<Rule>>,
+    /// What holds of a tool of which nobody speaks, where that is stricter than the tool's own default: with `deny`, only what
+    /// rules and permissions allow is ever run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Permission>,
 }
 
 /// One rule with whose it is.
@@ -101,7 +106,7 @@ pub struct Voice<'a> {
 impl Policy {
     /// True if nobody wrote a rule.
     pub fn is_empty(&self) -> bool {
-        self.plan.is_none() && self.voices().next().is_none()
+        self.plan.is_none() && self.default.is_none() && self.voices().next().is_none()
     }
 
     /// All rules, in the order in which they are heard.
@@ -122,6 +127,15 @@ impl Policy {
         self.voices().filter(|voice| voice.source.is_none_or(|source| source == id.source()))
     }
 
+    /// The permission of a tool of which neither a rule nor the profile speaks.
+    pub(crate) fn default_of(&self, own: Permission) -> Permission {
+        match (own, self.default) {
+            (Permission::Deny, _) | (_, Some(Permission::Deny)) => Permission::Deny,
+            (Permission::Ask, _) | (_, Some(Permission::Ask)) => Permission::Ask,
+            (Permission::Allow, Some(Permission::Allow) | None) => Permission::Allow,
+        }
+    }
+
     /// What the rules say, as one digest: another order, another word or another layer gives another one.
     pub fn version(&self) -> Digest {
         let rules = serde_json::to_value(self).unwrap_or_default();
@@ -130,7 +144,7 @@ impl Policy {
 }
 
 /// What an answer is bound to beside the call: all that decided that a person was asked. Covers the rules of all layers, the
-/// agent's name, its tools with their aliases, and their permissions.
+/// agent's name, its tools with their aliases, their permissions, and how approval and content from outside are handled.
 pub(crate) fn version_of(profile: &Profile, registry: &ToolRegistry) -> Digest {
     let facts = |id: &ToolId| registry.get(id).map(|tool| tool.declaration().facts.permission);
     let defaults: Vec<_> = profile.allowed().iter().map(facts).collect();
@@ -139,5 +153,7 @@ pub(crate) fn version_of(profile: &Profile, registry: &ToolRegistry) -> Digest {
         "agent": profile.name,
         "tools": profile.tools,
         "defaults": defaults,
+        "approval": profile.approval,
+        "taint": profile.taint,
     }))
 }

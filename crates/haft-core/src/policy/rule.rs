@@ -121,6 +121,9 @@ pub struct Rule {
     /// A host that the call names is this one, or below `NAME` where it reads `*.NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// A command of the call's command line fits this pattern, such as `git push --force`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// An argument has this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueMatch>,
@@ -155,6 +158,7 @@ impl Rule {
             reason: None,
             path: None,
             host: None,
+            command: None,
             value: None,
             effect: None,
             mcp: None,
@@ -173,7 +177,7 @@ impl Rule {
 
     /// True if it looks at arguments.
     pub fn is_about_arguments(&self) -> bool {
-        self.path.is_some() || self.host.is_some() || self.value.is_some()
+        self.path.is_some() || self.host.is_some() || self.command.is_some() || self.value.is_some()
     }
 
     /// True if both are about the same calls, word for word.
@@ -181,6 +185,7 @@ impl Rule {
         self.tool == other.tool
             && self.path == other.path
             && self.host == other.host
+            && self.command == other.command
             && self.value == other.value
             && self.effect == other.effect
             && self.mcp == other.mcp
@@ -201,6 +206,9 @@ impl fmt::Display for Rule {
         }
         if let Some(host) = &self.host {
             condition(f, format_args!("host is `{host}`"))?;
+        }
+        if let Some(command) = &self.command {
+            condition(f, format_args!("command fits `{command}`"))?;
         }
         if let Some(ValueMatch { pointer, test }) = &self.value {
             match test {

@@ -114,9 +114,41 @@ fn the_version_of_a_policy_changes_with_every_layer_and_permission() {
     seen.push(changed(|profile| drop(profile.tools.allow.pop())));
     seen.push(changed(|profile| profile.tools.deny.push(id("builtin:w.get"))));
     seen.push(changed(|profile| drop(profile.tools.alias.insert(id("builtin:w.get"), "get".into()))));
+    seen.push(changed(|profile| profile.policy.default = Some(Deny)));
+    seen.push(changed(|profile| profile.approval = haft_core::profile::ApprovalMode::Off));
+    seen.push(changed(|profile| profile.taint.ask = false));
     for (at, version) in seen.iter().enumerate() {
         assert!(!seen[..at].contains(version), "{at}");
     }
     let tools = tools(&says(none));
     assert!(tools.tools().iter().all(|tool| tool.policy_version() == base));
+}
+
+// POL-11, POL-12, CONFLICT-17, APR-24: whatever changes, reaches outside, steers or is foreign can be asked by what it does, not by name.
+#[test]
+fn tools_can_be_asked_by_what_they_do() {
+    use haft_core::policy::{EffectMatch, Glob};
+    let by = |effect| Rule { effect: Some(effect), ..rule(1, "*", Ask) };
+    let outcome = |rules: Vec<Rule>, alias| decide(&profile(rules, vec![]), alias, json!({})).outcome;
+    assert_eq!(outcome(vec![by(EffectMatch::Write)], "x_run"), Outcome::Ask);
+    assert_eq!(outcome(vec![by(EffectMatch::OpenWorld)], "w_get"), Outcome::Ask);
+    assert_eq!(outcome(vec![by(EffectMatch::Control)], "t_ends"), Outcome::Ask);
+    assert_eq!(outcome(vec![by(EffectMatch::Control)], "f_read"), Outcome::Allow);
+    assert_eq!(
+        outcome(vec![Rule { mcp: Some(Glob::new("*")), ..rule(1, "*", Ask) }], "foreign_read"),
+        Outcome::Ask
+    );
+    // A tool that a profile does not name is not there, whatever provider brings it.
+    let mut named = profile(vec![rule(1, "*", Allow)], vec![]);
+    named.tools.allow = vec![id("builtin:f.read")];
+    assert!(tools(&named).by_alias("sh_run").is_none() && tools(&named).by_alias("foreign_read").is_none());
+}
+
+// A guard that fails, refuses: a tool that cannot say what a call means, or dies over it.
+#[test]
+fn a_tool_that_cannot_say_what_a_call_means_is_refused() {
+    for alias in ["t_fails", "t_panics"] {
+        let decision = decide(&profile(vec![rule(1, "*", Allow)], vec![]), alias, json!({}));
+        assert_eq!((decision.outcome, decision.by), (Outcome::Deny, Ruling::Broken), "{alias}");
+    }
 }

@@ -27,7 +27,11 @@ impl Tool for Silent {
     }
 
     fn ask(&self, _: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
-        Ok(self.ask.clone())
+        match self.declaration.id().native_name() {
+            "t.fails" => Err(ToolError::failed("it does not know")),
+            "t.panics" => panic!("it dies over it"),
+            _ => Ok(self.ask.clone()),
+        }
     }
 
     fn call<'a>(
@@ -59,6 +63,17 @@ pub(crate) fn registry() -> ToolRegistry {
             }),
             tool("builtin:w.get", "url", Effect::Read, Ask::default(), |facts| facts.open_world = true),
             tool("builtin:t.asks", "text", Effect::Read, question, |_| {}),
+            tool("builtin:t.ends", "text", Effect::Read, Ask::default(), |facts| {
+                facts.effect = Effect::Control
+            }),
+            tool("builtin:t.fails", "text", Effect::Read, Ask::default(), |_| {}),
+            tool("builtin:t.panics", "text", Effect::Read, Ask::default(), |_| {}),
+            tool("builtin:sh.run", "command", Effect::Write, Ask::default(), |facts| {
+                facts.permission = Permission::Ask;
+                facts.open_world = true;
+                facts.command = Some("command".into());
+            }),
+            tool("ext/own:x.run", "cmd", Effect::Write, Ask::default(), |_| {}),
             tool("mcp/5f0c:f.read", "path", Effect::Read, Ask::default(), |facts| {
                 facts.alias = Some("foreign_read".into());
             }),
