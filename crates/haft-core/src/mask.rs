@@ -128,7 +128,8 @@ impl Mask {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
             Value::String(text) => self.put(text, view),
             Value::Array(items) => {
-                items.iter_mut().fold(false, |changed, item| self.value(item, view) || changed)
+                // Each of them, whatever was found in those before.
+                items.iter_mut().map(|item| self.value(item, view)).filter(|changed| *changed).count() > 0
             }
             Value::Object(map) => self.map(map, view),
         }
@@ -136,7 +137,8 @@ impl Mask {
 
     /// As [`Mask::value`], for an object.
     pub fn map(&self, map: &mut Map<String, Value>, view: View) -> bool {
-        let mut changed = map.values_mut().fold(false, |changed, value| self.value(value, view) || changed);
+        let masked = map.values_mut().map(|value| self.value(value, view));
+        let mut changed = masked.filter(|changed| *changed).count() > 0;
         if map.keys().any(|key| self.finds(key, view)) {
             changed = true;
             for (key, value) in std::mem::take(map) {

@@ -26,6 +26,7 @@ mod processes;
 mod profiles;
 mod projects;
 mod run;
+mod secrets;
 mod sessions;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -54,6 +54,8 @@ fn presets_carry_what_the_ledger_lists() {
       grace_s: 0
     execution:
       mode: serial
+    taint:
+      ask: false
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -115,6 +117,8 @@ fn presets_carry_what_the_ledger_lists() {
     cache:
       enabled: true
       ttl_s: 300
+    taint:
+      ask: false
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -169,6 +173,8 @@ fn presets_carry_what_the_ledger_lists() {
     execution:
       mode: parallel
       max_workers: 4
+    taint:
+      ask: true
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -254,6 +260,8 @@ fn a_profile_extends_another_one() {
       grace_s: 0
     execution:
       mode: serial
+    taint:
+      ask: false
     unknown_alias: tool_error
     malformed_arguments: tool_error
     read_artifact_max_chars: 50000
@@ -423,16 +431,16 @@ fn a_profile_says_how_calls_run_and_what_is_reused() {
         let to = shown.find("unknown_alias:").unwrap_or_default();
         shown[from..to].to_owned()
     };
-    let nanoclaw = "execution:\n  mode: serial\ndedupe:\n  batch: true\n  history: true\ncache:\n  enabled: true\n  ttl_s: 300\n";
+    let nanoclaw = "execution:\n  mode: serial\ndedupe:\n  batch: true\n  history: true\ncache:\n  enabled: true\n  ttl_s: 300\ntaint:\n  ask: false\n";
     assert_eq!(part(&shown("nanoclaw")), nanoclaw);
     let fast = shown("fast");
-    let own = "execution:\n  mode: parallel\n  max_workers: 6\ndedupe:\n  batch: true\n  failures: true\ncache:\n  enabled: true\n  ttl_s: 60\n";
+    let own = "execution:\n  mode: parallel\n  max_workers: 6\ndedupe:\n  batch: true\n  failures: true\ncache:\n  enabled: true\n  ttl_s: 60\ntaint:\n  ask: false\n";
     assert_eq!(part(&fast), own);
     // What is shown is a profile that says the same.
     home.write("home/profiles/again.md", &fast);
     assert_eq!(part(&shown("again")), own);
-    assert_eq!(part(&shown("default")), "execution:\n  mode: parallel\n  max_workers: 4\n");
-    assert_eq!(part(&shown("artifactflow")), "execution:\n  mode: serial\n");
+    assert_eq!(part(&shown("default")), "execution:\n  mode: parallel\n  max_workers: 4\ntaint:\n  ask: true\n");
+    assert_eq!(part(&shown("artifactflow")), "execution:\n  mode: serial\ntaint:\n  ask: false\n");
     home.write(
         "home/profiles/wrong.md",
         "---\nexecution: {max_workers: 7}\ndedupe: {batch: yes please}\ncache: {ttl: 3}\n---\n",

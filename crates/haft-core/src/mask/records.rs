@@ -95,20 +95,18 @@ impl Mask {
         let finds = |text: &String| self.finds(text, View::Record);
         let some = |text: &Option<String>| text.as_ref().is_some_and(finds);
         let changes = |files: &[FileChange]| files.iter().any(|file| finds(&file.path));
-        // Records that every call writes are looked at before they are copied.
+        // Records that every call writes are looked at before they are copied; names of known tools are the snapshot's.
         let may_hold = match payload {
             Payload::ToolCallRequested(body) => {
-                finds(&body.alias)
+                (body.tool_id.is_none() && finds(&body.alias))
                     || some(&body.rule)
                     || some(&body.granted_by)
                     || body.repairs.iter().any(finds)
                     || body.wire_id.as_ref().is_some_and(|id| self.finds(id.as_str(), View::Model))
             }
-            Payload::ToolCallCompleted(body) => {
-                finds(&body.alias) || some(&body.outside) || changes(&body.files)
-            }
+            Payload::ToolCallCompleted(body) => some(&body.outside) || changes(&body.files),
             Payload::ToolCallFailed(body) => {
-                finds(&body.alias) || some(&body.outside) || changes(&body.files)
+                (body.tool_id.is_none() && finds(&body.alias)) || some(&body.outside) || changes(&body.files)
             }
             Payload::ToolCallStarted(_) => false,
             Payload::RunStarted(_)
@@ -134,7 +132,8 @@ impl Mask {
     /// A masked copy of a result; none if there is nothing to take out.
     pub fn result(&self, result: &ToolResult, view: View) -> Option<ToolResult> {
         let finds = |text: &String| self.finds(text, view);
-        let holds = finds(&result.alias)
+        // The name of a known tool is the snapshot's.
+        let holds = (result.tool_id.is_none() && finds(&result.alias))
             || result.content.iter().any(|part| finds(text_of(part)))
             || result.structured.as_ref().is_some_and(|value| self.finds_in(value, view))
             || result.ui.as_ref().is_some_and(|value| self.finds_in(value, view))
@@ -170,7 +169,7 @@ impl Mask {
     }
 
     fn texts(&self, texts: &mut [String]) -> bool {
-        texts.iter_mut().fold(false, |changed, text| self.record(text) || changed)
+        texts.iter_mut().map(|text| self.record(text)).filter(|changed| *changed).count() > 0
     }
 
     /// What a provider wants back unchanged: only what is known for a secret is taken out.
@@ -204,7 +203,7 @@ impl Mask {
     }
 
     fn changes(&self, files: &mut [FileChange]) -> bool {
-        files.iter_mut().fold(false, |changed, file| self.record(&mut file.path) || changed)
+        files.iter_mut().map(|file| self.record(&mut file.path)).filter(|changed| *changed).count() > 0
     }
 
     /// Masks all text of `body` but what stands under the keys of [`STRUCTURE`].
@@ -229,7 +228,8 @@ impl Mask {
                 masked || changed
             }),
             Value::Array(items) => {
-                items.iter_mut().fold(false, |changed, item| self.below(item, structured) || changed)
+                items.iter_mut().map(|item| self.below(item, structured)).filter(|changed| *changed).count()
+                    > 0
             }
             other => self.value(other, View::Record),
         }

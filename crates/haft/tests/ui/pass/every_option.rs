@@ -13,7 +13,7 @@ fn question(
 /// In several lines.
 #[haft::tool(
     name = "shelf.look_up", title = "Shelf", alias = "look_up", category = "books", effect = "read", permission = "ask",
-    placement = "defer_last", result_cap = 8000, ask = question, idempotent, open_world, fast_path, no_compress, closed,
+    placement = "defer_last", result_cap = 8000, ask = question, idempotent, open_world, plain_search, secret, fast_path, no_compress, closed,
     crate = haft
 )]
 pub(crate) async fn look_up(
