@@ -5,6 +5,7 @@
 mod show;
 
 use haft_core::budget::{Money, Price};
+use haft_core::facts::Permission;
 use haft_core::policy::Rule;
 use haft_models::Api;
 use indexmap::IndexMap;
@@ -13,6 +14,7 @@ use serde_json::Map;
 use crate::document::reader::{Problems, TableReader};
 use crate::document::{FileError, Node, Value, toml};
 use crate::home::Home;
+use crate::platform::PlatformRules;
 use crate::rules;
 use crate::surroundings;
 
@@ -85,6 +87,12 @@ pub(crate) struct Config {
     pub(crate) read_artifact_max_chars: Option<u64>,
     /// `policy.rules`: the user's.
     pub(crate) rules: Vec<Rule>,
+    /// `policy.source`: rules for the tools of one provider.
+    pub(crate) source_rules: IndexMap<String, Vec<Rule>>,
+    /// `policy.default`: what holds where nobody speaks.
+    pub(crate) policy_default: Option<Permission>,
+    /// The administrator's rules; they stand in another file.
+    pub(crate) platform: PlatformRules,
 }
 
 /// The file as read, beside its meaning.
@@ -142,7 +150,10 @@ fn read(file: &str, tree: &Node) -> Result<Config, FileError> {
         spill.finish();
     }
     if let Some(policy) = root.table("policy") {
+        rules::read_version(&policy);
         config.rules = rules::read(&policy, "haft.toml");
+        config.source_rules = rules::read_sources(&policy, "haft.toml");
+        config.policy_default = rules::read_default(&policy);
         policy.finish();
     }
     root.finish();
@@ -282,7 +293,7 @@ mod tests {
             consent_grace_s: Some(0),
             spill_preview: Some(500),
             read_artifact_max_chars: Some(9000),
-            rules: Vec::new(),
+            ..Config::default()
         };
         assert_eq!(config(text), Ok(expected));
         assert_eq!(config(""), Ok(Config::default()));

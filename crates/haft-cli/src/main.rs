@@ -16,6 +16,7 @@ mod folders;
 mod home;
 mod models;
 mod output;
+mod platform;
 mod prices;
 mod profiles;
 mod rules;

@@ -24,6 +24,50 @@ pub(crate) fn read(policy: &TableReader<'_>, file: &str) -> Vec<Rule> {
     }
 }
 
+/// Reads `policy.source`: lists of rules by the provider of the tools that they are about.
+pub(crate) fn read_sources(policy: &TableReader<'_>, file: &str) -> IndexMap<String, Vec<Rule>> {
+    let mut sources = IndexMap::new();
+    for entry in policy.free_table("source") {
+        if format!("{}:x", entry.key).parse::<ToolId>().is_err() {
+            let hint = Some("a source is `builtin`, `mcp/ID` or `ext/ID`".to_owned());
+            policy.problems().add(entry.at, format!("`{}` is no source of tools", entry.key), hint);
+        }
+        let rules = match &entry.node.value {
+            Value::List(items) => {
+                items.iter().filter_map(|item| rule(item, file, policy.problems())).collect()
+            }
+            other => {
+                let text = format!("`policy.source` must hold lists of rules, not {}", other.kind());
+                policy.problems().add(entry.node.at, text, None);
+                Vec::new()
+            }
+        };
+        sources.insert(entry.key.clone(), rules);
+    }
+    sources
+}
+
+/// Reads `policy.version`: what is written for a later meaning of rules is not guessed at.
+pub(crate) fn read_version(policy: &TableReader<'_>) {
+    let newest = u64::from(policy::POLICY_SCHEMA);
+    let _version: Option<u64> = policy.whole("version", 1, newest);
+}
+
+/// Reads `policy.default`: what holds of a tool of which nobody speaks.
+pub(crate) fn read_default(policy: &TableReader<'_>) -> Option<Permission> {
+    let permissions = [Permission::Ask, Permission::Deny];
+    policy.word("default", &["ask", "deny"]).and_then(|at| permissions.get(at).copied())
+}
+
+/// The stricter of two defaults.
+pub(crate) fn stricter(one: Option<Permission>, other: Option<Permission>) -> Option<Permission> {
+    match (one, other) {
+        (Some(Permission::Deny), _) | (_, Some(Permission::Deny)) => Some(Permission::Deny),
+        (Some(Permission::Ask), _) | (_, Some(Permission::Ask)) => Some(Permission::Ask),
+        (one, other) => one.or(other),
+    }
+}
+
 fn rule(node: &Node, file: &str, problems: &Problems) -> Option<Rule> {
     let table = TableReader::new(node, "policy.rules", problems);
     let place = Place { file: file.to_owned(), line: node.at.line, column: node.at.column };
@@ -40,6 +84,7 @@ fn rule(node: &Node, file: &str, problems: &Problems) -> Option<Rule> {
         reason: table.text("reason"),
         path: table.text("path"),
         host: table.text("host"),
+        command: table.text("command"),
         value: value(&table, node.at),
         effect,
         mcp: table.text("mcp").map(Glob::new),
@@ -119,6 +164,12 @@ pub(crate) fn check(
     if problems.is_empty() { Ok(()) } else { Err(as_file_error(file, problems)) }
 }
 
+/// As [`check`], for the rules of sources.
+pub(crate) fn check_sources(file: &str, sources: &IndexMap<String, Vec<Rule>>) -> Result<(), FileError> {
+    let problems: Vec<RuleProblem> = sources.values().flat_map(|rules| policy::check_source(rules)).collect();
+    if problems.is_empty() { Ok(()) } else { Err(as_file_error(file, problems)) }
+}
+
 /// What is wrong with rules as what is wrong with a file.
 pub(crate) fn as_file_error(file: &str, problems: Vec<RuleProblem>) -> FileError {
     let problem = |problem: RuleProblem| {
@@ -141,6 +192,7 @@ pub(crate) fn as_file(rule: &Rule) -> serde_json::Value {
     add("reason", rule.reason.as_deref().map(Into::into));
     add("path", rule.path.as_deref().map(Into::into));
     add("host", rule.host.as_deref().map(Into::into));
+    add("command", rule.command.as_deref().map(Into::into));
     if let Some(ValueMatch { pointer, test }) = &rule.value {
         add("pointer", Some(pointer.as_str().into()));
         match test {

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::home::Home;
 use crate::output::Output;
 use crate::profiles::{self, LoadedProfile, ProfileError, ProfileName};
-use crate::{rules, toolset};
+use crate::{platform, rules, toolset};
 
 /// Home, configuration and tools of this start.
 pub(crate) struct Setup {
@@ -50,10 +50,12 @@ impl Setup {
     /// Reads the configuration and collects the tools.
     pub(crate) fn load(globals: Globals, output: Output) -> Result<Self, Failure> {
         let home = Home::find(globals.home.as_deref())?;
-        let loaded = config::load(&home)?;
+        let mut loaded = config::load(&home)?;
         let registry = toolset::registry(loaded.config.allow_override)?;
         let file = home.configuration().display().to_string();
         rules::check(&file, &loaded.config.rules, &registry, &IndexMap::new())?;
+        rules::check_sources(&file, &loaded.config.source_rules)?;
+        loaded.config.platform = platform::load(platform::PLACE, &registry)?;
         Ok(Self { globals, output, home, loaded, registry })
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::LoadedConfig;
 use crate::document::{Node, Value};
 use crate::home::Home;
+use crate::platform::PLACE;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,6 +26,10 @@ pub(crate) fn settings(home: &Home, loaded: &LoadedConfig) -> Vec<Setting> {
         value: root.into(),
         origin: home.origin().as_str().to_owned(),
     }];
+    if let Some(place) = PLACE.filter(|_| loaded.config.platform.is_there) {
+        let (key, origin) = ("policy.platform".to_owned(), place.to_owned());
+        settings.push(Setting { key, value: loaded.config.platform.rules.len().into(), origin });
+    }
     if let Some(tree) = &loaded.tree {
         flatten("", tree, &mut settings);
     }

@@ -43,6 +43,7 @@ pub(super) struct Layer {
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
     pub(super) rules: Vec<Rule>,
+    pub(super) policy_default: Option<Permission>,
     pub(super) running: Running,
     pub(super) skills: Skills,
     pub(super) bounds: Bounds,
@@ -99,7 +100,9 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         consent.finish();
     }
     if let Some(policy) = root.table("policy") {
+        rules::read_version(&policy);
         layer.rules = rules::read(&policy, &source.place);
+        layer.policy_default = rules::read_default(&policy);
         policy.finish();
     }
     root.finish();

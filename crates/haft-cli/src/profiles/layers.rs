@@ -15,6 +15,7 @@ use super::sources::{self, ProfileSource};
 use crate::config::Config;
 use crate::document::FileError;
 use crate::home::Home;
+use crate::rules;
 
 /// Reads `source` and all that it extends; gives the layers as one, and their places.
 pub(super) fn read(
@@ -70,6 +71,7 @@ impl Layer {
             temperature: self.temperature.or(below.temperature),
             // The rules of the file itself are heard first.
             rules: [self.rules, below.rules].concat(),
+            policy_default: rules::stricter(self.policy_default, below.policy_default),
             running: self.running.over(below.running),
             skills: self.skills.over(below.skills),
             bounds: self.bounds.over(below.bounds),
@@ -96,7 +98,16 @@ impl Layer {
                 description: self.tool_descriptions.into_iter().collect(),
                 permission: self.permission.into_iter().collect(),
             },
-            policy: Policy { user: config.rules.clone(), profile: self.rules, ..Policy::default() },
+            policy: Policy {
+                user: config.rules.clone(),
+                platform: config.platform.rules.clone(),
+                plan: None,
+                profile: self.rules,
+                source: config.source_rules.clone(),
+                default: [config.policy_default, config.platform.default]
+                    .into_iter()
+                    .fold(self.policy_default, rules::stricter),
+            },
             budgets: self.bounds.budgets(),
             loops: self.bounds.loops(),
             unattended: self.bounds.unattended(),

@@ -11,9 +11,10 @@ use crate::home::Home;
 use crate::surroundings;
 
 /// The presets, in the order in which they are listed.
-const PRESETS: [(&str, &str); 3] = [
+const PRESETS: [(&str, &str); 4] = [
     ("default", include_str!("../../presets/default.md")),
     ("artifactflow", include_str!("../../presets/artifactflow.md")),
+    ("locked", include_str!("../../presets/locked.md")),
     ("nanoclaw", include_str!("../../presets/nanoclaw.md")),
 ];
 

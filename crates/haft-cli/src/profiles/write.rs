@@ -31,8 +31,14 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
     }
     write_tools(out, profile)?;
     let own_rules = &profile.policy.profile;
+    if !own_rules.is_empty() || profile.policy.default.is_some() {
+        writeln!(out, "policy:")?;
+    }
+    if let Some(default) = profile.policy.default {
+        writeln!(out, "  default: {}", default.as_str())?;
+    }
     if !own_rules.is_empty() {
-        writeln!(out, "policy:\n  rules:")?;
+        writeln!(out, "  rules:")?;
     }
     for rule in own_rules {
         writeln!(out, "    - {}", rules::as_file(rule))?;

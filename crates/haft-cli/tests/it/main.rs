@@ -22,6 +22,7 @@ mod guide;
 mod model_servers;
 mod parse;
 mod policy;
+mod presets;
 mod processes;
 mod profiles;
 mod projects;

@@ -299,3 +299,31 @@ fn a_file_of_cases_is_held_against_the_rules() {
     cases.toml:3:1: unknown key `expekt` in `cases`; did you mean `expect`?
     "#);
 }
+
+// POL-01: rules for the tools of one source, what holds where nobody speaks, and the version of what rules mean.
+#[test]
+fn sources_defaults_and_versions_are_read_and_checked() {
+    let home = Home::new();
+    home.write(
+        "home/haft.toml",
+        "[policy]\nversion = 1\ndefault = \"deny\"\n[[policy.source.builtin]]\ntool = \"calculator\"\ndecision = \"allow\"\n",
+    );
+    let called = home.json(&["call", "calculator", "expression=1+1"]);
+    assert_eq!(called["decision"]["rule"], "haft.toml:5: allow `calculator`");
+    let refused = home.json(&["call", "grep_artifact", "pattern=x"]);
+    assert_eq!(refused["decision"]["rule"], "permission of `grep_artifact`: deny");
+    let told = |text: &str| {
+        home.write("home/haft.toml", text);
+        home.haft(&["policy"]).stderr
+    };
+    assert!(
+        told("[policy]\nversion = 2\n").contains("`policy.version` must be"),
+        "a later meaning is not guessed at"
+    );
+    assert!(told("[[policy.source.mcp]]\ndecision = \"ask\"\n").contains("`mcp` is no source of tools"));
+    assert!(
+        told("[[policy.rules]]\ntool = \"calculator\"\ndecision = \"deny\"\ncommand = \"ls\"\n")
+            .contains("no tool that fits `calculator` takes a command line")
+    );
+    home.write("home/haft.toml", "");
+}

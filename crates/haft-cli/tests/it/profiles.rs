@@ -11,6 +11,7 @@ fn presets_and_own_profiles_are_listed() {
     --- stdout
     default       Works on files of a project and on documents, and asks before it changes files.
     artifactflow  ArtifactFlow's way of working, with XML calls and documents as artifacts.
+    locked        Looks at files of a project and at documents. Whatever is not allowed here is refused, not asked.
     nanoclaw      NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.
     mine          My own.
     --- stderr
@@ -18,7 +19,7 @@ fn presets_and_own_profiles_are_listed() {
     haft_snapshot!(home, home.haft(&["profile", "list", "--json"]), @r#"
     exit: 0
     --- stdout
-    [{"name":"default","description":"Works on files of a project and on documents, and asks before it changes files.","source":"preset default"},{"name":"artifactflow","description":"ArtifactFlow's way of working, with XML calls and documents as artifacts.","source":"preset artifactflow"},{"name":"nanoclaw","description":"NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.","source":"preset nanoclaw"},{"name":"mine","description":"My own.","source":"[FOLDER]/home/profiles/mine.md"}]
+    [{"name":"default","description":"Works on files of a project and on documents, and asks before it changes files.","source":"preset default"},{"name":"artifactflow","description":"ArtifactFlow's way of working, with XML calls and documents as artifacts.","source":"preset artifactflow"},{"name":"locked","description":"Looks at files of a project and at documents. Whatever is not allowed here is refused, not asked.","source":"preset locked"},{"name":"nanoclaw","description":"NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.","source":"preset nanoclaw"},{"name":"mine","description":"My own.","source":"[FOLDER]/home/profiles/mine.md"}]
     --- stderr
     "#);
 }
@@ -204,7 +205,7 @@ fn presets_carry_what_the_ledger_lists() {
 #[test]
 fn what_is_shown_can_be_used_again() {
     let home = Home::new();
-    for preset in ["default", "artifactflow", "nanoclaw"] {
+    for preset in ["default", "artifactflow", "locked", "nanoclaw"] {
         let shown = home.haft(&["profile", "show", preset]).stdout;
         let path = home.write("copy.md", &shown);
         let again = home.haft(&["profile", "show", path.to_str().unwrap()]).stdout;
