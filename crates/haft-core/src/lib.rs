@@ -22,6 +22,7 @@ pub mod descriptor;
 pub mod error;
 pub mod event;
 pub mod facts;
+pub mod exit;
 pub mod gate;
 pub mod grant;
 pub mod ids;

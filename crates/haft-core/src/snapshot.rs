@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::budget::{Budgets, Limits};
 use crate::declaration::ToolDeclaration;
 use crate::descriptor::ToolDescriptor;
+use crate::exit::{ExitPolicy, Terms, task_return};
 use crate::facts::{InjectionSource, Permission};
 use crate::ids::{InvocationId, ToolId};
 use crate::nearest::nearest;
@@ -55,6 +56,9 @@ pub struct InvocationToolSnapshot {
     pub limits: Limits,
     /// How the calls of a batch run (CONFLICT-01).
     pub execution: ExecutionMode,
+    /// What ends the invocation (SNP-02).
+    #[serde(default, skip_serializing_if = "ExitPolicy::ends_with_text")]
+    pub exit: ExitPolicy,
 }
 
 impl InvocationToolSnapshot {
@@ -231,6 +235,16 @@ pub enum CompileError {
         /// The tool.
         tool: ToolId,
     },
+    /// A tool that the host alone gives.
+    #[error(
+        "profile `{profile}`, tools.allow: `{tool}` cannot be allowed; an agent that must return a result gets it by itself"
+    )]
+    HostOnly {
+        /// The profile.
+        profile: String,
+        /// The tool.
+        tool: ToolId,
+    },
     /// A tool's schema cannot be compiled.
     #[error("the input schema of `{tool}` cannot be used: {reason}")]
     Schema {
@@ -255,20 +269,35 @@ fn suggestion(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
 }
 
-/// Compiles the tools of one invocation. Pure: the same inputs give the same snapshot.
+/// Compiles the tools of the root invocation of a run. Pure: the same inputs give the same snapshot.
 pub fn compile(
     invocation: InvocationId,
     profile: &Profile,
     registry: &ToolRegistry,
 ) -> Result<CompiledTools, CompileError> {
+    compile_under(Terms::root(profile.run_kind), invocation, profile, registry)
+}
+
+/// Compiles the tools of an invocation that works under `terms` (SNP-02, SNP-05, SNP-06). Pure, as [`compile`].
+pub fn compile_under(
+    terms: Terms,
+    invocation: InvocationId,
+    profile: &Profile,
+    registry: &ToolRegistry,
+) -> Result<CompiledTools, CompileError> {
     check_names(profile, registry)?;
+    if profile.allowed().contains(&task_return()) {
+        return Err(CompileError::HostOnly { profile: profile.name.clone(), tool: task_return() });
+    }
+    let injected = terms.injected();
     let denied: HashSet<&ToolId> = profile.tools.deny.iter().collect();
     let policy_version = policy::version_of(profile, registry);
     let mut tools: Vec<Arc<BoundTool>> = Vec::with_capacity(profile.allowed().len());
     let mut by_alias = HashMap::new();
     let mut by_id = HashMap::new();
     let mut hidden = HashMap::new();
-    for id in profile.allowed().iter().filter(|id| !denied.contains(id)) {
+    let own = profile.allowed().iter().filter(|id| !denied.contains(id) && !terms.withholds(id));
+    for id in own.chain(&injected) {
         let Some(tool) = registry.get(id) else { continue };
         let bound = bind(profile, tool, policy_version)?;
         let (declaration, alias) = (&bound.declaration, &bound.binding.alias);
@@ -295,6 +324,7 @@ pub fn compile(
         max_rounds: rounds,
         limits: profile.budgets.limits(),
         execution: profile.execution,
+        exit: terms.exit,
     };
     Ok(CompiledTools {
         snapshot: Arc::new(snapshot),
