@@ -133,7 +133,7 @@ fn free_text_stands_beside_calls() {
     let hermes = grammar(Dialect::Hermes, true);
     let call = written(Dialect::Hermes, &[("jobs_list", json!({}))]);
     for text in
-        [format!("I look with `ls`.\n{call}"), format!("{call}\nDone."), format!("<think>a</think>{call}")]
+        [format!("I look with `ls`.\n{call}"), format!("{call}\nDone."), format!("<think>a</think>\n{call}")]
     {
         assert!(hermes.fits(&text), "{text}");
     }

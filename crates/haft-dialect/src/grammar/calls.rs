@@ -6,12 +6,14 @@ use haft_schema::{Type, View};
 
 use super::marks::marks;
 use super::rules::{any_of, literal};
+use super::text::Text;
 use super::values::{Syntax, Values, separator};
 use super::{Contract, GrammarError};
 use crate::write::call::is_plain_name;
 use crate::write::escape::escaped;
 use crate::write::layout::{KeyForm, Layout, Parameter, Part, Piece, TextPlace, ValueForm};
 use crate::write::layouts::layout;
+use crate::write::parameters::CDATA;
 use crate::write::values::{is_word, push_json_string};
 use crate::{CannotCarry, DeclaredTool, Dialect, Tags, Uncarried};
 
@@ -35,7 +37,7 @@ pub fn gbnf(dialect: Dialect, tags: &Tags, contract: &Contract<'_>) -> Result<St
     let mut values = Values::default();
     let marks = marks(contract.tools, tags);
     let plain = values.texts.without(&marks, &mut values.rules);
-    let answer = values.rules.rule("answer", format!("{plain} (\"`\" {plain})*"));
+    let answer = values.rules.rule("answer", format!("({} (\"`\" {})*)?", plain.begun, plain.any));
     if contract.tools.is_empty() || contract.most_calls == 0 {
         if contract.required {
             return Err(GrammarError::NoTool);
@@ -71,14 +73,15 @@ pub fn gbnf(dialect: Dialect, tags: &Tags, contract: &Contract<'_>) -> Result<St
 
 /// Reasoning before the answer, if the model reasons.
 fn think(values: &mut Values) -> String {
-    let inner = values.texts.without(&["<think".to_owned(), "</think".to_owned()], &mut values.rules);
-    let think = values.rules.rule("think", format!("\"<think>\" {inner} \"</think>\" \"\\n\"*"));
+    let inner = values.texts.without(&["<think".to_owned(), "</think".to_owned()], &mut values.rules).any;
+    let think = values.rules.rule("think", format!("\"<think>\" {inner} \"</think>\" \"\\n\"+"));
     format!("{think}?")
 }
 
 /// Visible text before calls. No code is open where they begin: a call in code is none.
-fn lead(layout: &Layout, plain: &str, values: &mut Values) -> String {
-    let lead = values.rules.rule("lead", format!("{plain} (\"`\" [^\\x60\\x0A]+ \"`\" {plain})*"));
+fn lead(layout: &Layout, plain: &Text, values: &mut Values) -> String {
+    let lead =
+        values.rules.rule("lead", format!("{} (\"`\" [^\\x60\\x0A]+ \"`\" {})*", plain.begun, plain.any));
     let (before, behind) = layout.text;
     format!("({} {lead} {})?", literal(before), literal(behind))
 }
@@ -195,10 +198,10 @@ fn parameter(name: &str, schema: View<'_>, form: &Parameter, values: &mut Values
 /// Text between the marks of a parameter.
 fn text(schema: View<'_>, form: &Parameter, values: &mut Values) -> String {
     let marks: Vec<String> = match form.value {
-        ValueForm::Cdata => vec!["]]>".to_owned(), "<![cdata[".to_owned()],
+        ValueForm::Cdata => vec!["]]>".to_owned(), CDATA.to_owned()],
         ValueForm::Nested(mark) => vec![mark.to_owned()],
         ValueForm::Lines | ValueForm::Inline | ValueForm::Exact => {
-            form.marks.iter().map(|mark| (*mark).to_owned()).collect()
+            form.marks.iter().copied().chain([CDATA]).map(str::to_owned).collect()
         }
     };
     let text = values.raw_text(schema, &marks);

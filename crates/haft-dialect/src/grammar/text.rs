@@ -6,8 +6,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::rules::{Rules, class};
 
-/// The name of a rule for text without `marks`; it may be empty. Single characters may be marks too.
-pub(super) fn without(marks: &[String], rules: &mut Rules) -> String {
+/// What a message never begins with under a grammar: blanks, and what could be a call without any mark. A model that wants to
+/// write such a call is led to the marks instead.
+const NO_BEGINNING: &[char] = &['{', '[', ' ', '\t', '\n', '\r'];
+
+/// The names of rules for text without some marks.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    /// Any such text; it may be empty.
+    pub(super) any: String,
+    /// One that begins a message; it is not empty.
+    pub(super) begun: String,
+}
+
+/// Text without `marks`, which may be single characters too.
+fn without(marks: &[String], rules: &mut Rules) -> Text {
     let automaton = Automaton::new(marks);
     let names: Vec<String> = automaton.nodes.iter().map(|_| rules.reserve("text")).collect();
     let begins = rules.rule("mark", automaton.begins(&names));
@@ -16,7 +29,9 @@ pub(super) fn without(marks: &[String], rules: &mut Rules) -> String {
             rules.define(name, automaton.body(state, &begins, &names));
         }
     }
-    names.into_iter().next().unwrap_or_default()
+    let begun = automaton.beginning(&names);
+    let begun = rules.rule("begun", begun);
+    Text { any: names.into_iter().next().unwrap_or_default(), begun }
 }
 
 /// A tree of marks with a way back from each place to the longest end of it that begins a mark.
@@ -118,6 +133,18 @@ impl Automaton {
         ways.join(" | ")
     }
 
+    /// The first letter of a message, and what follows it.
+    fn beginning(&self, names: &[String]) -> String {
+        let mut known = self.known(0);
+        let firsts: BTreeSet<char> =
+            known.iter().copied().filter(|character| !NO_BEGINNING.contains(character)).collect();
+        let mut ways = self.ways(0, &firsts, names);
+        known.extend(NO_BEGINNING);
+        let known: Vec<char> = known.into_iter().collect();
+        ways.push(format!("{} {}", class(both_cases(&known), true), names[0]));
+        ways.join(" | ")
+    }
+
     /// The rule of a state: the end of the text, or a character and the rule of where it leads to.
     fn body(&self, state: usize, begins: &str, names: &[String]) -> String {
         let (known, first) = (self.known(state), self.known(0));
@@ -150,17 +177,17 @@ fn both_cases(characters: &[char]) -> Vec<char> {
 /// The rules of texts that were made already, by their marks.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    made: HashMap<Vec<String>, String>,
+    made: HashMap<Vec<String>, Text>,
 }
 
 impl Texts {
-    /// [`without`], each text once.
-    pub(super) fn without(&mut self, marks: &[String], rules: &mut Rules) -> String {
-        if let Some(name) = self.made.get(marks) {
-            return name.clone();
+    /// Text without `marks`, which may be single characters too; each is made once.
+    pub(super) fn without(&mut self, marks: &[String], rules: &mut Rules) -> Text {
+        if let Some(text) = self.made.get(marks) {
+            return text.clone();
         }
-        let name = without(marks, rules);
-        self.made.insert(marks.to_vec(), name.clone());
-        name
+        let text = without(marks, rules);
+        self.made.insert(marks.to_vec(), text.clone());
+        text
     }
 }

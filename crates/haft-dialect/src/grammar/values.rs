@@ -191,7 +191,7 @@ impl Values {
             }
             Syntax::Python => r#""\"" ([^\x22\x5C\x00-\x1F] | "\\" ["\\nrt])* "\"""#,
             Syntax::Gemma(quote) => {
-                let inner = self.texts.without(&[quote.to_owned()], &mut self.rules);
+                let inner = self.texts.without(&[quote.to_owned()], &mut self.rules).any;
                 let quote = literal(quote);
                 return self.rules.rule("string", format!("{quote} {inner} {quote}"));
             }
@@ -212,7 +212,7 @@ impl Values {
     pub(super) fn raw_text(&mut self, schema: View<'_>, marks: &[String]) -> String {
         let listed: Vec<String> =
             schema.enum_values().iter().filter_map(|value| value.as_str()).map(literal).collect();
-        if listed.is_empty() { self.texts.without(marks, &mut self.rules) } else { any_of(&listed) }
+        if listed.is_empty() { self.texts.without(marks, &mut self.rules).any } else { any_of(&listed) }
     }
 }
 

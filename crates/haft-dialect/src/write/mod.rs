@@ -9,7 +9,7 @@ pub(crate) mod escape;
 mod instructions;
 pub(crate) mod layout;
 pub(crate) mod layouts;
-mod parameters;
+pub(crate) mod parameters;
 mod result;
 pub(crate) mod values;
 

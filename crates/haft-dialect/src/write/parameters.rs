@@ -11,6 +11,9 @@ use super::escape::{escaped, push_cdata};
 use super::layout::{KeyForm, Parameter, Part, ValueForm};
 use super::values::push_plain;
 
+/// Readers take a section as one in every dialect, since many models write them.
+pub(crate) const CDATA: &str = "<![cdata[";
+
 /// The arguments, each as `parameter`.
 pub(super) fn push_parameters(
     arguments: &Map<String, Value>,
@@ -83,7 +86,7 @@ fn check(written: &str, key: &str, value: &Value, parameter: &Parameter) -> Resu
     let held = match parameter.value {
         // The marks of the markup itself stand in what was written; those of a value must not.
         ValueForm::Nested(mark) => holds_text(value, mark).then_some(mark),
-        _ => parameter.marks.iter().copied().find(|mark| lower.contains(mark)),
+        _ => parameter.marks.iter().copied().chain([CDATA]).find(|mark| lower.contains(mark)),
     };
     held.map_or(Ok(()), |mark| uncarried(&format!("`{mark}`")))
 }
@@ -104,9 +107,13 @@ fn holds_text(value: &Value, mark: &str) -> bool {
     }
 }
 
-/// Lists as `item` elements and objects as elements of their names, each tag behind `mark`; what cannot be markup is
-/// JSON.
+/// Lists as `item` elements and objects as elements of their names, each tag behind `mark`; what cannot be markup, or would
+/// lose its type there, is JSON.
 fn push_nested(value: &Value, mark: &str, into: &mut String) {
+    if !value.is_string() && !is_all_text(value) {
+        push_plain(value, into);
+        return;
+    }
     let mut element = |name: &str, inner: &Value| {
         into.push_str(mark);
         into.push_str(&format!("<{name}>"));
@@ -120,6 +127,16 @@ fn push_nested(value: &Value, mark: &str, into: &mut String) {
             map.iter().for_each(|(key, inner)| element(key, inner));
         }
         plain => push_plain(plain, into),
+    }
+}
+
+/// Whether all values inside are texts that stand between tags as they are.
+fn is_all_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim_matches(is_lost) == text,
+        Value::Array(items) => items.iter().all(is_all_text),
+        Value::Object(map) => map.values().all(is_all_text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
