@@ -16,6 +16,7 @@ pub mod call;
 pub mod capability;
 pub mod catalog;
 pub mod channel;
+pub mod chat;
 pub mod consent;
 pub mod declaration;
 pub mod descriptor;

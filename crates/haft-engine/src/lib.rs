@@ -10,6 +10,7 @@ mod allowance;
 mod artifacts;
 mod asking;
 mod batch;
+mod chat;
 mod bounds;
 mod consent;
 mod context;

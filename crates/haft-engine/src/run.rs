@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_core::artifact::Artifacts;
 use haft_core::budget::Price;
+use haft_core::chat::ChatHistory;
 use haft_core::event::RunEvent;
 use haft_core::journal::{ContextAssembled, GrantGiven, Head, Payload, RunEnded, RunStarted, RunStatus};
 use haft_core::notes::SessionNotes;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::artifacts::RunArtifacts;
 use crate::bounds::Bounds;
+use crate::chat::StoredChat;
 use crate::context::Stopper;
 use crate::earlier::Earlier;
 use crate::error::EngineError;
@@ -182,6 +184,7 @@ impl Driver {
         services.insert::<dyn SessionNotes>(Arc::new(StoredNotes(session.clone())));
         let files = workspace::begin(&mut services, &invocation);
         services.insert(Arc::new(SkillAccess::new(profile.skills.clone())));
+        services.insert::<dyn ChatHistory>(Arc::new(StoredChat(session.clone())));
         let injected = InjectedValues {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),

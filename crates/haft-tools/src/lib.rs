@@ -13,6 +13,7 @@
 
 #[cfg(any(
     feature = "artifacts",
+    feature = "chat",
     feature = "data",
     feature = "dice",
     feature = "files",
@@ -22,6 +23,8 @@
 mod arguments;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
+#[cfg(feature = "chat")]
+pub mod chat;
 #[cfg(feature = "data")]
 pub mod data;
 #[cfg(feature = "dice")]
@@ -57,6 +60,8 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         data::tools()?,
         #[cfg(feature = "workspace")]
         workspace::tools()?,
+        #[cfg(feature = "chat")]
+        chat::tools()?,
         #[cfg(feature = "dice")]
         dice::tools()?,
         #[cfg(feature = "skills")]

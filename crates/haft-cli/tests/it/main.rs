@@ -32,3 +32,4 @@ mod sessions;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tools;
+mod writing;

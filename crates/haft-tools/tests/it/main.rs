@@ -3,6 +3,7 @@
 
 mod artifacts;
 mod catalog;
+mod chat;
 mod data;
 mod dice;
 mod escapes;
