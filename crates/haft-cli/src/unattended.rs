@@ -2,7 +2,7 @@
 
 use haft_core::capability::{Capabilities, CapabilityError};
 use haft_core::consent::ConsentEnvironment;
-use haft_core::{CompiledTools, Scope};
+use haft_core::{CompiledTools, ProjectId, Scope};
 
 use crate::compose::real;
 use crate::exit::Failure;
@@ -26,7 +26,13 @@ pub(crate) fn check(
     tools: &CompiledTools,
     environment: &ConsentEnvironment,
 ) -> Result<(), Failure> {
-    let problems = loaded.profile.unattended.check(tools, environment);
+    // Where there is no project, what tools would offer in one is what counts.
+    let environment = ConsentEnvironment {
+        project: environment.project.clone().or_else(|| Some(ProjectId::from("any"))),
+        project_folder: environment.project_folder.clone().or_else(|| Some("/".to_owned())),
+        ..environment.clone()
+    };
+    let problems = loaded.profile.unattended.check(tools, &environment);
     if problems.is_empty() {
         return Ok(());
     }

@@ -42,7 +42,7 @@ impl Ending {
             ),
             Self::Budget(resource @ (Resource::WallTime | Resource::ModelTokens | Resource::Money)) => {
                 format!(
-                    "The run was ended because {} is used up but for what a summary needs. Raise `{}` in the profile, or ask for less at once.",
+                    "The run was ended because {} is nearly used up. Raise `{}` in the profile, or ask for less at once.",
                     resource.noun(),
                     resource.key()
                 )

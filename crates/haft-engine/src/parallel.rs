@@ -166,7 +166,7 @@ impl Parallel<'_> {
             if self.running.len() + starting.len() >= self.workers
                 || before.any(|one| next.footprint.meets(one))
                 // What is left may be held by others and be free again when they have ended.
-                || (!(self.running.is_empty() && starting.is_empty()) && !self.driver.bounds.has_output_room())
+                || ((!self.running.is_empty() || !starting.is_empty()) && !self.driver.bounds.has_output_room())
             {
                 at += 1;
                 continue;

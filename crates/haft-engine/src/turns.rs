@@ -165,9 +165,9 @@ impl Driver {
                 let why = format!("The model could not sum up: {error}.");
                 return Ok(cut_short(ending, RunStatus::Failed, talk.text, Some(why)));
             }
-            Asked::TooDear(resource) => {
-                let why = format!("Nothing is left for a summary: {} is used up.", resource.noun());
-                return Ok(cut_short(ending, RunStatus::Failed, talk.text, Some(why)));
+            Asked::TooDear(_) => {
+                let why = Some("Nothing is left for a summary.".to_owned());
+                return Ok(cut_short(ending, RunStatus::Failed, talk.text, why));
             }
         };
         let attempts = self.decode(&ask, &answer)?;

@@ -252,7 +252,7 @@ async fn tokens_are_reserved_and_the_last_turn_is_kept() {
       echo done
     turn 3 asked, None: (Note from the host, not from the person: this is your last answer in this run, because the number of model tokens is used up. No tool can be called any more. Say in a few sentences what was done, what you found out, and what is left to do.)
     turn 3 says "Summed up.", 0 calls
-    ended PartialSuccess agent.run_budget_exhausted: The run was ended because the number of model tokens is used up but for what a summary needs. Raise `budget.model_tokens` in the profile, or ask for less at once.
+    ended PartialSuccess agent.run_budget_exhausted: The run was ended because the number of model tokens is nearly used up. Raise `budget.model_tokens` in the profile, or ask for less at once.
     text "Summed up."
     "#);
     let limits: Vec<_> = model.requests.lock().unwrap().iter().map(|request| request.max_tokens).collect();
@@ -362,7 +362,7 @@ async fn when_the_time_is_used_up_the_model_sums_up() {
       echo agent.tool_budget_exhausted
     turn 3 asked, None: (Note from the host, not from the person: this is your last answer in this run, because the time of this run is used up. No tool can be called any more. Say in a few sentences what was done, what you found out, and what is left to do.)
     turn 3 says "Half of it.", 0 calls
-    ended PartialSuccess agent.run_budget_exhausted: The run was ended because the time of this run is used up but for what a summary needs. Raise `budget.wall_s` in the profile, or ask for less at once.
+    ended PartialSuccess agent.run_budget_exhausted: The run was ended because the time of this run is nearly used up. Raise `budget.wall_s` in the profile, or ask for less at once.
     text "Half of it."
     "#);
     assert_eq!(world.logged(), ["echo 1"]);

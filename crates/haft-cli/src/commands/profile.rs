@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::args::ProfileCommand;
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::output::counted;
 use crate::profiles::{self, LoadedProfile, ProfileName};
 use crate::setup::Setup;
@@ -70,7 +71,9 @@ fn check(setup: &Setup, names: Vec<String>) -> Result<Exit, Failure> {
     for name in names {
         let found = load(setup, &name).and_then(|loaded| {
             let tools = setup.compile(&loaded)?;
-            unattended::check(&loaded, &tools, &ConsentEnvironment::default())?;
+            let host = Some(folders::places(setup.home.root()));
+            let environment = ConsentEnvironment { host, ..ConsentEnvironment::default() };
+            unattended::check(&loaded, &tools, &environment)?;
             Ok(tools.tools().len())
         });
         let (ok, text) = match found {

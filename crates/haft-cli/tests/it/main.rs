@@ -13,6 +13,7 @@ mod support;
 mod arguments;
 mod audit;
 mod bad_input;
+mod bounds;
 mod call;
 mod chat;
 mod configuration;
@@ -32,4 +33,3 @@ mod sessions;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tools;
-mod writing;

@@ -44,6 +44,10 @@ fn presets_carry_what_the_ledger_lists() {
     budget:
       calls: 80
       rounds: 80
+    loop:
+      same_failures: 3
+      same_denials: 3
+      failed_batches: 8
     result:
       renderer: xml
     spill:
@@ -101,6 +105,10 @@ fn presets_carry_what_the_ledger_lists() {
     budget:
       calls: 80
       rounds: 80
+    loop:
+      same_failures: 3
+      same_denials: 3
+      failed_batches: 8
     result:
       renderer: json
     spill:
@@ -156,14 +164,16 @@ fn presets_carry_what_the_ledger_lists() {
         - builtin:artifact.rewrite
         - builtin:artifact.read
         - builtin:artifact.grep
-        - builtin:skill.list
-        - builtin:skill.read
       permission:
         builtin:project.file_write: ask
         builtin:project.file_edit: ask
     budget:
       calls: 80
       rounds: 80
+    loop:
+      same_failures: 3
+      same_denials: 3
+      failed_batches: 8
     result:
       renderer: markdown
     spill:
@@ -252,6 +262,10 @@ fn a_profile_extends_another_one() {
       rounds: 80
       calls_of:
         builtin:artifact.read: 2
+    loop:
+      same_failures: 3
+      same_denials: 3
+      failed_batches: 8
     result:
       renderer: xml
     spill:
@@ -390,7 +404,7 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
     haft_snapshot!(home, home.haft(&["profile", "check"]), @r#"
     exit: 2
     --- stdout
-    default: good, 12 tools
+    default: good, 10 tools
     artifactflow: good, 5 tools
     nanoclaw: good, 10 tools
     --- stderr

@@ -155,6 +155,8 @@ fn budgets_of_the_profile_hold() {
     ← calculator: 42 ([N] ms)
     → calculator expression=6*7
     ✗ calculator: `calculator` has no calls left in this conversation. Go on without it.
+    → calculator expression=6*7
+    ✗ calculator: Tools are switched off for this answer.
     error: The model used all 2 rounds and still wants to call tools. Raise `budget.rounds` in the profile, or ask for less at once.
     "#);
     let text =
