@@ -33,3 +33,4 @@ mod sessions;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tools;
+mod writing;

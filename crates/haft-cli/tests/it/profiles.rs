@@ -164,6 +164,8 @@ fn presets_carry_what_the_ledger_lists() {
         - builtin:artifact.rewrite
         - builtin:artifact.read
         - builtin:artifact.grep
+        - builtin:skill.list
+        - builtin:skill.read
       permission:
         builtin:project.file_write: ask
         builtin:project.file_edit: ask
@@ -404,7 +406,7 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
     haft_snapshot!(home, home.haft(&["profile", "check"]), @r#"
     exit: 2
     --- stdout
-    default: good, 10 tools
+    default: good, 12 tools
     artifactflow: good, 5 tools
     nanoclaw: good, 10 tools
     --- stderr
