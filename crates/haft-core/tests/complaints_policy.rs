@@ -338,7 +338,7 @@ fn complaint_13_nothing_is_allowed_without_saying_who_allows_it() {
     }
 }
 
-// APR-11: any command asks. APR-12: what is dangerous is asked every time, by whatever rule, grant or flag.
+// APR-12: what is dangerous is asked every time, by whatever rule, grant or flag.
 #[test]
 fn dangerous_commands_are_asked_every_time() {
     let all = profile(vec![rule(1, "sh_run", Allow)], vec![]);
