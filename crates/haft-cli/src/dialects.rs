@@ -4,11 +4,14 @@
 
 use std::sync::Arc;
 
+use haft_core::nearest::nearest;
 use haft_core::profile::ExecutionMode;
 use haft_core::render::Renderer;
 use haft_core::{CompiledTools, ModelTool, RequestedCall, ToolResult, WireId};
-use haft_dialect::artifact_xml::{self, ToolInfo};
-use haft_dialect::{Attempt, DeclaredTool, Dialect, FinishReason, Parsed, ParserOptions, Tags, ToolSet};
+use haft_dialect::{
+    Attempt, DeclaredTool, Dialect, FinishReason, Parsed, ParserOptions, Tags, ToolInfo, ToolSet, Writer,
+    WrittenResult,
+};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
@@ -21,8 +24,8 @@ pub(crate) const NATIVE: &str = "native";
 pub(crate) enum Spoken {
     /// OpenAI's JSON.
     Native,
-    /// ArtifactFlow's XML.
-    ArtifactXml,
+    /// A text dialect.
+    Text(Dialect),
 }
 
 /// What stands in a model's text.
@@ -46,14 +49,23 @@ pub(crate) fn read(dialect: &str, text: &str, tools: &CompiledTools, tags: Tags)
     });
     let tools = Arc::new(ToolSet::new(declared));
     let parsed = haft_dialect::parse(text, dialect, tools, &ParserOptions { tags }, FinishReason::Stop);
-    Ok(Written { dialect: Spoken::ArtifactXml, calls: requested(parsed, text) })
+    // What was found, where the dialect was left open.
+    let spoken = parsed.dialect.parse().unwrap_or(dialect);
+    Ok(Written { dialect: Spoken::Text(spoken), calls: requested(parsed, text) })
 }
 
 /// The text dialect of that name.
 pub(crate) fn text_dialect(name: &str) -> Result<Dialect, Failure> {
-    name.parse::<Dialect>().map_err(|unknown| {
-        Failure::usage(format!("there is no dialect `{name}`"))
-            .hint(format!("The dialects are {} and, where calls are run, {NATIVE}.", unknown.known))
+    name.parse::<Dialect>().map_err(|_| {
+        let names = haft_dialect::dialects().iter().map(|dialect| dialect.name());
+        let near = nearest(name, names.chain([NATIVE]), 3);
+        let hint = match near.as_slice() {
+            [] => format!(
+                "`haft parse --dialects` lists the dialects; where calls are run, {NATIVE} is one too."
+            ),
+            near => format!("Did you mean {}? `haft parse --dialects` lists all.", near.join(", ")),
+        };
+        Failure::usage(format!("there is no dialect `{name}`")).hint(hint)
     })
 }
 
@@ -138,20 +150,36 @@ fn native_call(call: &Value) -> RequestedCall {
     }
 }
 
-/// A result in the form of `dialect`; under `native` its content is made by the profile's renderer.
-pub(crate) fn write_result(
+/// The results of one batch in the form of `dialect`, in order; what stands inside is made by the profile's renderer, but in
+/// ArtifactFlow's form, which carries the content itself (CONFLICT-06).
+pub(crate) fn write_results<'a>(
     dialect: Spoken,
-    result: &ToolResult,
-    wire_id: Option<WireId>,
+    results: impl Iterator<Item = (&'a ToolResult, Option<WireId>)>,
     renderer: Renderer,
 ) -> String {
-    let id = wire_id.clone().map_or_else(|| result.call_id.to_string(), |id| id.to_string());
-    let message = haft_engine::result_message(result, wire_id, renderer);
+    let messages: Vec<_> =
+        results.map(|(result, wire_id)| haft_engine::result_message(result, wire_id, renderer)).collect();
     match dialect {
-        Spoken::ArtifactXml => {
-            artifact_xml::write_result(&message.alias, !message.is_error, &message.content)
+        Spoken::Native => {
+            let lines = messages.iter().map(|message| {
+                let id = message.wire_id.as_ref().map_or(message.call_id.as_str(), WireId::as_str);
+                json!({"role": "tool", "tool_call_id": id, "content": message.body}).to_string()
+            });
+            lines.collect::<Vec<_>>().join("\n")
         }
-        Spoken::Native => json!({"role": "tool", "tool_call_id": id, "content": message.body}).to_string(),
+        Spoken::Text(dialect) => {
+            let own = matches!(dialect, Dialect::Auto | Dialect::ArtifactXml);
+            let written: Vec<_> = messages
+                .iter()
+                .map(|message| WrittenResult {
+                    name: &message.alias,
+                    id: message.wire_id.as_ref().map(WireId::as_str),
+                    success: !message.is_error,
+                    content: if own { &message.content } else { &message.body },
+                })
+                .collect();
+            Writer::new(dialect, Tags::default()).results(&written)
+        }
     }
 }
 
@@ -184,14 +212,12 @@ pub(crate) fn tool_prompt(
         })
         .collect();
     let mode = match mode {
-        ExecutionMode::Serial => artifact_xml::ExecutionMode::Serial,
-        ExecutionMode::Parallel => artifact_xml::ExecutionMode::Parallel,
+        ExecutionMode::Serial => haft_dialect::ExecutionMode::Serial,
+        ExecutionMode::Parallel => haft_dialect::ExecutionMode::Parallel,
     };
     match text_dialect(dialect)? {
         Dialect::Auto => Err(Failure::usage("`auto` only reads; it has no prompt of its own")
             .hint("Name `native` or a text dialect.")),
-        Dialect::ArtifactXml => Ok(artifact_xml::instructions(&infos, mode, tags)),
-        read_only => Err(Failure::usage(format!("`{read_only}` is read, but has no prompt of its own"))
-            .hint("Name `native` or `artifact-xml`.")),
+        dialect => Ok(Writer::new(dialect, tags.clone()).instructions(&infos, mode)),
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use haft_core::Profile;
 use haft_core::nearest::nearest;
 use haft_core::ports::{BlobRows, Model};
+use haft_core::profile::{BreachPolicy, RunKind};
 use haft_dialect::Tags;
-use haft_models::{Demo, Grammar, ModelName, NATIVE, Scripted, Secret, TextDialect};
+use haft_models::{Demo, Grammar, ModelName, NATIVE, Scripted, Secret, TextDialect, with_text_fallback};
 
 use crate::config::{CallIds, Config, ModelEntry};
 use crate::exit::Failure;
@@ -35,7 +36,24 @@ impl Setup {
 }
 
 /// Makes the model called `name`, which may read images out of `blobs`. Nothing is sent yet.
+///
+/// Calls in the content of a native model are calls, but where the profile fails a run over such a breach (CONFLICT-02, CONFLICT-03).
 pub(crate) fn build(
+    name: &str,
+    setup: &Setup,
+    profile: &Profile,
+    blobs: Arc<dyn BlobRows>,
+) -> Result<Arc<dyn Model>, Failure> {
+    let model = make(name, setup, profile, blobs)?;
+    let strict = profile.run_kind == RunKind::Agent
+        || profile.unknown_alias == BreachPolicy::FailFast
+        || profile.malformed_arguments == BreachPolicy::FailFast
+        || model.traits().provider_call_ids;
+    let falls_back = model.traits().dialect == NATIVE && !strict;
+    Ok(if falls_back { with_text_fallback(model) } else { model })
+}
+
+fn make(
     name: &str,
     setup: &Setup,
     profile: &Profile,

@@ -45,7 +45,7 @@ pub enum BuildError {
     },
     /// Nobody speaks the dialect.
     #[error(
-        "the model `{model}` cannot be spoken to in the dialect `{dialect}`; known are native, artifact-xml"
+        "the model `{model}` cannot be spoken to in the dialect `{dialect}`; `haft parse --dialects` lists those that can be named, beside native"
     )]
     Dialect {
         /// The model's name.
@@ -247,7 +247,7 @@ mod tests {
             assert!(!said.contains("pass@") && !said.contains("abc"), "{said}");
         }
         let said = message(|entry| entry.dialect = "auto".to_owned());
-        assert!(said.contains("the dialect `auto`; known are native, artifact-xml"), "{said}");
+        assert!(said.contains("the dialect `auto`; `haft parse --dialects` lists"), "{said}");
         let said = message(|entry| {
             entry.dialect = "artifact-xml".to_owned();
             entry.tag = Some("tool call".to_owned());

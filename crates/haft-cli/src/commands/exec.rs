@@ -40,14 +40,14 @@ pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failu
     let outcomes = workplace.guard(handle, watch, None).await?;
     let id = session.id().clone();
     session.close().await?;
-    // There is one outcome for each request, in the same order.
-    for (outcome, wire_id) in outcomes.iter().zip(wire_ids) {
-        if json {
+    if json {
+        for outcome in &outcomes {
             output.json(&calls::as_json(outcome, &id))?;
-        } else {
-            let text = dialects::write_result(dialect, &outcome.result, wire_id, chosen.profile.renderer);
-            output.foreign_line(&text)?;
         }
+    } else {
+        // There is one outcome for each request, in the same order.
+        let results = outcomes.iter().map(|outcome| &outcome.result).zip(wire_ids);
+        output.foreign_line(&dialects::write_results(dialect, results, chosen.profile.renderer))?;
     }
     calls::tell_flags(output, &outcomes);
     Ok(calls::exit_of(calls::error_codes(&outcomes)))

@@ -13,7 +13,7 @@ fn block(page: &str, kind: &str) -> String {
 // CFG-02
 #[test]
 fn its_configurations_are_good() {
-    for page in ["configuration.md", "models.md", "policy.md"] {
+    for page in ["configuration.md", "models.md", "policy.md", "dialects.md"] {
         let home = Home::new();
         home.write("home/haft.toml", &block(page, "toml"));
         let run = home.haft(&["config", "check"]);

@@ -17,6 +17,7 @@ mod bounds;
 mod call;
 mod chat;
 mod configuration;
+mod dialects;
 mod exec;
 mod grants;
 mod guide;

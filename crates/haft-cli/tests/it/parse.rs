@@ -74,7 +74,7 @@ fn lines_are_answered_one_by_one() {
     {"id":"b","dialect":"artifact-xml","calls":[],"malformed":[{"name":"ping","reason":"the text was cut off by the length limit before the call was closed","span":[0,28]}],"text":"","reasoning":""}
     {"id":null,"error":"`text` is missing"}
     {"id":null,"error":"the line is no JSON: expected ident at line 1 column 2"}
-    {"id":null,"error":"unknown dialect \"klingon\"; known are: auto, artifact-xml"}
+    {"id":null,"error":"there is no dialect `klingon`; `haft parse --dialects` lists them"}
     {"id":null,"error":"tool 1 has no `name`"}
     {"id":null,"dialect":"none","calls":[],"malformed":[],"text":"without an id","reasoning":""}
     --- stderr
@@ -85,13 +85,13 @@ fn lines_are_answered_one_by_one() {
 #[test]
 fn names_are_listed() {
     let home = Home::new();
-    haft_snapshot!(home, home.haft(&["parse", "--dialects"]), @r#"
-    exit: 0
-    --- stdout
-    auto
-    artifact-xml
-    --- stderr
-    "#);
+    let dialects = home.haft(&["parse", "--dialects"]);
+    assert_eq!(dialects.exit, Some(0));
+    let listed: Vec<&str> = dialects.stdout.lines().collect();
+    assert_eq!(listed.first(), Some(&"auto"));
+    for name in ["artifact-xml", "hermes", "qwen3-coder", "deepseek-dsml", "harmony", "react", "lm-studio"] {
+        assert!(listed.contains(&name), "{dialects}");
+    }
     let repairs = home.haft(&["parse", "--repairs"]);
     assert_eq!(repairs.exit, Some(0));
     assert!(repairs.stdout.lines().any(|name| name == "params_merged"), "{repairs}");
@@ -108,8 +108,10 @@ fn bad_input_says_what_and_where() {
     --- stderr
     error: there is no dialect `klingon`
 
-      The dialects are auto, artifact-xml and, where calls are run, native.
+      `haft parse --dialects` lists the dialects; where calls are run, native is one too.
     "#);
+    let near = home.haft(&["parse", "--dialect", "hermess"]);
+    assert!(near.stderr.contains("Did you mean hermes?"), "{near}");
     haft_snapshot!(home, home.haft(&["parse", "--tools", no_array.to_str().unwrap()]), @r#"
     exit: 2
     --- stdout

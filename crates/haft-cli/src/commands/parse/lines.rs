@@ -56,7 +56,9 @@ fn answer(line: &[u8], defaults: &Reading) -> Result<Value, String> {
     };
     let reading = Reading {
         dialect: match word("dialect")? {
-            Some(name) => name.parse().map_err(|error: haft_dialect::UnknownDialect| error.to_string())?,
+            Some(name) => name
+                .parse()
+                .map_err(|_| format!("there is no dialect `{name}`; `haft parse --dialects` lists them"))?,
             None => defaults.dialect,
         },
         tools: match request.get("tools") {
