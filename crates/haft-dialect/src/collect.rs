@@ -15,6 +15,8 @@ pub(crate) struct Collected {
     order: Vec<Attempt>,
     text: Vec<Span>,
     reasoning: Vec<Span>,
+    /// All before this offset was reasoning, but for the marks of it.
+    reasoned_to: usize,
     think_marks: Vec<Span>,
     marks: Vec<Span>,
     /// The dialect that the first attempt shows, and the text by which it does.
@@ -44,6 +46,8 @@ impl Collected {
         *self = Self {
             text: found.text,
             reasoning: found.reasoning,
+            reasoned_to: found.reasoned_to,
+            think_marks: found.think_marks,
             marks: found.marks,
             form: found.form,
             ..Self::default()
@@ -71,7 +75,8 @@ impl Collected {
     }
 
     /// The result. Behind `end` stand marks of the end of the text.
-    pub(crate) fn into_parsed(self, dialect: Dialect, end: usize, buffer: String) -> Parsed {
+    pub(crate) fn into_parsed(mut self, dialect: Dialect, end: usize, buffer: String) -> Parsed {
+        self.settle_reasoning();
         let reasoning = joined(&buffer, &self.reasoning);
         let pieces = self.pieces(end, &buffer);
         let shown = self.form;
@@ -93,6 +98,24 @@ impl Collected {
         };
         let Self { calls, malformed, order, .. } = self;
         Parsed { dialect, evidence, calls, malformed, order, text, reasoning, pieces }
+    }
+
+    /// Puts what turned out to be reasoning before what was known to be.
+    fn settle_reasoning(&mut self) {
+        if self.reasoned_to == 0 {
+            return;
+        }
+        let mut reasoning = Vec::with_capacity(self.think_marks.len() + self.reasoning.len() + 1);
+        let mut start = 0;
+        for mark in self.think_marks.iter().take_while(|mark| mark.start < self.reasoned_to) {
+            reasoning.push(Span { start, end: mark.start });
+            start = mark.end;
+        }
+        if start < self.reasoned_to {
+            reasoning.push(Span { start, end: self.reasoned_to });
+        }
+        reasoning.append(&mut self.reasoning);
+        self.reasoning = reasoning;
     }
 
     /// Everything that was found, as pieces that rebuild the input.
@@ -228,15 +251,8 @@ impl Output for Sending<'_> {
     fn all_was_reasoning(&mut self, to: usize) {
         // As it stood, without its marks: calls that were only drafts are part of it.
         let think_marks = std::mem::take(&mut self.collected.think_marks);
-        let mut reasoning = Vec::with_capacity(think_marks.len() + 1);
-        let mut start = 0;
-        for mark in &think_marks {
-            reasoning.push(Span { start, end: mark.start });
-            start = mark.end;
-        }
-        reasoning.push(Span { start, end: to });
         let marks = std::mem::take(&mut self.collected.marks);
-        *self.collected = Collected { reasoning, think_marks, marks, ..Collected::default() };
+        *self.collected = Collected { reasoned_to: to, think_marks, marks, ..Collected::default() };
     }
 
     fn think_mark(&mut self, from: usize, to: usize) {

@@ -22,7 +22,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 pub const MAX_ATTEMPTS: usize = 1000;
 
 /// Bytes of trying that a fed byte pays for.
-const CREDIT_PER_BYTE: usize = 2;
+const CREDIT_PER_BYTE: usize = 1;
 
 /// What a try in vain costs beside the bytes it looks at.
 const TRY_COST: usize = 8;

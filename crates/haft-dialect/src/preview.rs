@@ -8,6 +8,9 @@ use crate::scan::Source;
 /// Bytes of a held text in which the name is looked for.
 const WINDOW: usize = 256;
 
+/// Looks for a name in one held text, at most.
+const MAX_TRIES: usize = 6;
+
 /// What was shown of the text that the parser holds.
 #[derive(Debug, Default)]
 pub(crate) struct Preview {
@@ -15,15 +18,18 @@ pub(crate) struct Preview {
     held_at: usize,
     /// The name was shown, and the text up to here.
     shown_to: Option<usize>,
+    /// How often the name was looked for.
+    tries: usize,
 }
 
 impl Preview {
     /// Shows what is new of the text held from `at` on.
     pub(crate) fn show(&mut self, buffer: &str, at: usize, sink: &mut dyn FnMut(Event<'_>)) {
         if self.held_at != at {
-            *self = Self { held_at: at, shown_to: None };
+            *self = Self { held_at: at, shown_to: None, tries: 0 };
         }
-        if self.shown_to.is_none() && buffer.len() - at <= WINDOW {
+        if self.shown_to.is_none() && self.tries < MAX_TRIES && buffer.len() - at <= WINDOW {
+            self.tries += 1;
             let held = buffer.get(at..).unwrap_or_default();
             if let Some((name, end)) = name_in(held) {
                 sink(Event::CallStart(name));

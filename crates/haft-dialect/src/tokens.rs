@@ -3,6 +3,8 @@
 //! Case, `_`, `▁`, blanks and the kind of bar do not count, so that the versions of one family accept each other's tokens.
 //! The table says what a token means; it must not say what a message does with it.
 
+use std::sync::LazyLock;
+
 use crate::Dialect;
 use crate::scan::{Reads, Source};
 
@@ -102,7 +104,7 @@ const EVERY: &[Shape] = &[Shape::Both, Shape::Left, Shape::Bracket];
 const PLAIN: &[Shape] = &[Shape::Both, Shape::Plain];
 
 /// Name without separators in lower case, its shapes, and what it means.
-const TOKENS: &[(&str, &[Shape], Meaning)] = &[
+const TOKENS: &[TokenRow] = &[
     ("toolcall", &[Shape::Right], Meaning::CallClose),
     ("toolcall", &[Shape::Both], Meaning::CallOpen(Dialect::Granite)),
     ("toolcall", &[Shape::Left], Meaning::CallOpen(Dialect::Gemma4)),
@@ -184,6 +186,19 @@ const TOKENS: &[(&str, &[Shape], Meaning)] = &[
     ("rolesep", &[Shape::Both], Meaning::Channel(Part::RoleSeparator)),
 ];
 
+/// The tokens by the length of their names.
+static BY_LENGTH: LazyLock<Vec<Vec<TokenRow>>> = LazyLock::new(|| {
+    let mut rows = vec![Vec::new(); MAX_NAME];
+    for row in TOKENS {
+        if let Some(rows) = rows.get_mut(row.0.len()) {
+            rows.push(*row);
+        }
+    }
+    rows
+});
+
+type TokenRow = (&'static str, &'static [Shape], Meaning);
+
 /// A token of the table, or the beginning of one at which the text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
@@ -251,7 +266,10 @@ pub(crate) fn token_at(source: Source<'_>, at: usize) -> Reads<Option<Token>> {
         (false, false, true) => Shape::Right,
         (false, false, false) => Shape::Plain,
     };
-    let found = TOKENS.iter().find(|(key, shapes, _)| *key == name.as_str() && shapes.contains(&shape));
+    let key = name.as_str();
+    let found = BY_LENGTH
+        .get(key.len())
+        .and_then(|tokens| tokens.iter().find(|(known, shapes, _)| *known == key && shapes.contains(&shape)));
     Ok(found.map(|(_, _, meaning)| Token { meaning: *meaning, end: cursor + 1, cut: false }))
 }
 

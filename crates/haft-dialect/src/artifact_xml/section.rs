@@ -20,11 +20,13 @@ pub(crate) struct SectionEnds {
     from: usize,
     to: usize,
     found: Option<usize>,
+    /// Bytes that were read beyond calls whose values have no end.
+    pub(crate) overread: usize,
 }
 
 impl Default for SectionEnds {
     fn default() -> Self {
-        Self { finder: memmem::Finder::new(b"]]>"), from: 0, to: 0, found: None }
+        Self { finder: memmem::Finder::new(b"]]>"), from: 0, to: 0, found: None, overread: 0 }
     }
 }
 

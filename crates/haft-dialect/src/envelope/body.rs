@@ -178,6 +178,9 @@ impl<'a> Envelope<'a, '_, '_> {
             }
             Err(problem) => {
                 let region = self.region(at)?;
+                if problem == Unreadable::Cut {
+                    self.ends.overread += self.source.len() - region.end;
+                }
                 let end = python::skip_call(self.source, at, region.end);
                 draft.fault = Some(match problem {
                     Unreadable::Cut => Fault::CutInCall,
@@ -245,6 +248,14 @@ impl<'a> Envelope<'a, '_, '_> {
                     continue;
                 }
                 found -= 2;
+            }
+            // Most brackets belong to JSON.
+            let next = source.byte(found + 1);
+            let json = source.byte(found) == Some(b'[')
+                && next.is_some_and(|next| !next.is_ascii_alphabetic() && next != b'/');
+            if json {
+                at = found + 1;
+                continue;
             }
             match here(source, self.names, found)? {
                 Here::Closer(end, cut) => return Ok(Region { end: found, resume: end, closed: !cut }),

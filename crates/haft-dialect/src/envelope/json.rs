@@ -282,6 +282,9 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
 
     fn unreadable(&mut self, at: usize, error: &ReadError) -> Reads<Step> {
         let region = self.region(at)?;
+        if error.is_cut() {
+            self.ends.overread += self.source.len() - region.end;
+        }
         self.finish_drafts(Ending::Closed, at);
         let mut draft = self.draft();
         match self.head.take() {

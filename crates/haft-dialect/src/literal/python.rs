@@ -13,6 +13,9 @@ use crate::tools::{Tool, ToolSet};
 /// Places at which a string with stray quotes is tried to end.
 const MAX_CLOSINGS: usize = 8;
 
+/// Quotes that are looked at for the end of a string.
+const MAX_QUOTES: usize = 256;
+
 /// Arguments of one call, at most.
 const MAX_ARGUMENTS: usize = 1000;
 
@@ -210,7 +213,9 @@ impl<'a> Reader<'a, '_> {
         source.ends_at(source.len())?;
         let mut found: Option<(Arguments<'a>, usize, bool)> = None;
         let mut tried = 0;
-        for offset in memchr::memchr_iter(quote, source.bytes().get(value_at + 1..).unwrap_or_default()) {
+        for offset in memchr::memchr_iter(quote, source.bytes().get(value_at + 1..).unwrap_or_default())
+            .take(MAX_QUOTES)
+        {
             let close = value_at + 1 + offset;
             if !self.may_close(close + 1) {
                 continue;

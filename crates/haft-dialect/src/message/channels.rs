@@ -264,8 +264,9 @@ fn header(source: Source<'_>, at: usize) -> Reads<Option<Header<'_>>> {
                 return Ok(found.recipient.is_some().then_some(found));
             }
             match token.meaning {
-                Meaning::Channel(Part::Start | Part::Constrain) => {}
-                Meaning::Channel(Part::Channel) => said_channel = true,
+                Meaning::Channel(Part::Start) if cursor == at => {}
+                Meaning::Channel(Part::Constrain) => {}
+                Meaning::Channel(Part::Channel) if !said_channel => said_channel = true,
                 Meaning::Channel(Part::Message) => {
                     found.end = token.end;
                     return Ok(Some(found));

@@ -51,7 +51,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// JSON or a literal list that begins a line behind prose: a call only if nothing follows it.
     pub(super) fn last_line(&mut self, at: usize) -> Reads<bool> {
         let source = self.source;
-        if !source.begins_line(at) || self.in_tilde_fence(at) {
+        if !source.begins_line(at) || self.message.unread_lines >= MAX_UNREAD_LINES || self.in_tilde_fence(at)
+        {
             return Ok(false);
         }
         let first = source.skip_blanks(at + 1);
@@ -63,6 +64,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
             let block = envelope.read_literal(at)?;
+            self.message.unread_lines += 1;
             let whole = block.outcomes.iter().all(|outcome| {
                 outcome.as_ref().is_ok_and(|call| self.names.tools.resolve(&call.name).is_some())
             });
@@ -78,7 +80,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if !begins_like_call(source, at)? {
             return Ok(false);
         }
-        let Ok(found) = call_json::value_at(source, at)? else { return Ok(false) };
+        let Ok(found) = call_json::value_at(source, at)? else {
+            self.message.unread_lines += 1;
+            return Ok(false);
+        };
         if !call_json::declared(&found.literal, &self.names.tools) || !self.only_ends_follow(found.end)? {
             return Ok(false);
         }
@@ -181,6 +186,22 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         self.take(Block { end: next, outcomes, form });
         Ok(true)
+    }
+
+    /// Fences at the start of a message whose first one holds JSON.
+    pub(super) fn json_fences(&mut self, at: usize) -> Reads<bool> {
+        let length = self.run_length(at, b'`')?;
+        if length < 3 {
+            return Ok(false);
+        }
+        let rest = self.source.rest(at + length);
+        let Some(line) = rest.find('\n') else {
+            self.source.ends_at(self.source.len())?;
+            return Ok(false);
+        };
+        let body = self.source.skip_blanks(at + length + line);
+        self.source.ends_at(body)?;
+        Ok(matches!(self.source.byte(body), Some(b'{' | b'[')) && self.last_fences(at, length)?)
     }
 
     fn python_in_fence(&self, at: usize) -> Reads<bool> {
@@ -311,6 +332,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok((source.byte(end) == Some(b'\n')).then_some(end + 1))
     }
 }
+
+/// Lines that begin like a call and are none, at most; behind them no line is looked at for itself.
+const MAX_UNREAD_LINES: usize = 16;
 
 /// Keys with which a call in JSON begins.
 const CALL_KEYS: [&str; 16] = [

@@ -62,6 +62,10 @@ pub(crate) struct Message {
     pub(crate) in_channels: bool,
     /// The message names recipients behind `>>>`.
     pub(crate) recipients: bool,
+    /// The next bracket, found once for all looks before it.
+    next: NextOpening,
+    /// Values on a line of their own that could not be read.
+    pub(crate) unread_lines: usize,
     /// The dialect that the tags which follow belong to.
     pub(crate) tag_form: Option<Dialect>,
 }
@@ -87,6 +91,8 @@ impl Message {
             tildes: Tildes::default(),
             in_channels: false,
             recipients: false,
+            next: NextOpening::default(),
+            unread_lines: 0,
             tag_form: None,
         }
     }
@@ -182,7 +188,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let stop = if self.output.has_outcomes() { self.invented_line()? } else { None };
         let from = self.message.at;
-        let found = next_mark(self.source, from, self.message.recipients);
+        let found = self.message.next_mark(self.source, from);
         match found.filter(|found| stop.is_none_or(|stop| *found < stop)) {
             Some(found) => self.mark(found),
             None => match stop {
@@ -209,6 +215,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             None => true,
             Some(b'[') if self.literal_calls(first)? => true,
             Some(b'{' | b'[') if self.bare_json(first)? => true,
+            Some(b'`') if self.json_fences(first)? => true,
             Some(b'`' | b'~') if self.fence_as_call(first)? => true,
             Some(b'~') => self.open_fence(first)?,
             Some(b'`' | b'<' | b'{' | b'[') => false,
@@ -480,10 +487,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     /// The offset of the next line that begins like an invented answer, before anything else of interest.
-    fn invented_line(&self) -> Reads<Option<usize>> {
+    fn invented_line(&mut self) -> Reads<Option<usize>> {
         let source = self.source;
         let from = self.message.at;
-        let until = next_mark(source, from, self.message.recipients).unwrap_or(source.len());
+        let until = self.message.next_opening_at(source, from).unwrap_or(source.len());
         let mut line = if source.begins_line(from) || self.message.after_call {
             Some(source.skip_blanks(from))
         } else {
@@ -525,18 +532,44 @@ fn next_thinking_mark(source: Source<'_>, from: usize, thinking: Thinking) -> Op
     memchr::memchr2(b'<', b'[', rest).map(|offset| from + offset)
 }
 
-/// The next place of a text that could be anything but text.
-fn next_mark(source: Source<'_>, from: usize, recipients: bool) -> Option<usize> {
-    let bracket = next_opening(source, from);
-    let until = bracket.unwrap_or(source.len());
-    let label = next_label(source, from, until);
-    let first = label.or(bracket);
-    if !recipients {
-        return first;
+/// What a search for the next bracket found, and what it looked at.
+#[derive(Debug, Default)]
+struct NextOpening {
+    from: usize,
+    to: usize,
+    found: Option<usize>,
+}
+
+impl Message {
+    /// The next place of a text that could be anything but text.
+    fn next_mark(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
+        let bracket = self.next_opening_at(source, from);
+        let until = bracket.unwrap_or(source.len());
+        let label = next_label(source, from, until);
+        let first = label.or(bracket);
+        if !self.recipients {
+            return first;
+        }
+        let until = first.unwrap_or(source.len());
+        let window = source.bytes().get(from..until).unwrap_or_default();
+        memchr::memmem::find(window, b">>>").map(|offset| from + offset).or(first)
     }
-    let until = first.unwrap_or(source.len());
-    let window = source.bytes().get(from..until).unwrap_or_default();
-    memchr::memmem::find(window, b">>>").map(|offset| from + offset).or(first)
+
+    /// The next bracket or backtick; what was looked at before is not looked at again.
+    fn next_opening_at(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
+        let known = self.next.from <= from && from <= self.next.to;
+        match self.next.found {
+            // A bracket that was the last byte may be more by now.
+            Some(found) if known && found >= from && found + 2 < self.next.to => return Some(found),
+            Some(_) | None => {}
+        }
+        let unseen =
+            if known && self.next.found.is_none() { self.next.to.saturating_sub(16).max(from) } else { from };
+        let unseen = (from..=unseen).rev().find(|at| source.is_boundary(*at)).unwrap_or(from);
+        let found = next_opening(source, unseen);
+        self.next = NextOpening { from, to: source.len(), found };
+        found
+    }
 }
 
 /// The next bracket or backtick.
@@ -552,6 +585,8 @@ fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
         };
         let found = at + offset;
         match bytes.get(found..).unwrap_or_default() {
+            [b'<', b']', next, ..] if *next != b'm' => at = found + 2,
+            [b'<', b'|', b'<' | b'|' | b' ' | b'>', ..] => at = found + 2,
             [b'<'] | [b'<', b']', ..] => {
                 // `]<]minimax[>[`
                 let before = found > from && bytes.get(found - 1) == Some(&b']');

@@ -21,6 +21,9 @@ use crate::{Dialect, MalformedCall, ParsedCall, Repair, Span};
 /// Longest text in front of the first tag of a wrapper that can be a tool's name, in bytes.
 const MAX_NAME_TEXT: usize = 160;
 
+/// Bytes that may be read beyond calls without end, beside four times the text; what comes after is not read.
+const MAX_OVERREAD: usize = 1 << 16;
+
 /// Longest text that is given as evidence of a dialect, in bytes.
 const MAX_EVIDENCE: usize = 64;
 
@@ -73,6 +76,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         self.move_to(block.end);
         self.message.after_call = true;
+        // Values without end are looked for only so often.
+        if self.message.ends.overread > MAX_OVERREAD + 4 * self.source.len() {
+            self.message.mode = Mode::Ended;
+        }
         for mut outcome in block.outcomes {
             if let Ok(call) = &mut outcome {
                 let native = |repair: &Repair| is_native(*repair, block.form, self.names.dialect);
