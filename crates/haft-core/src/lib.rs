@@ -29,6 +29,7 @@ pub mod grant;
 pub mod ids;
 pub mod journal;
 pub mod lines;
+pub mod lorebook;
 pub mod mask;
 pub mod message;
 pub mod nearest;

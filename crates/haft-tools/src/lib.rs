@@ -18,7 +18,8 @@
     feature = "dice",
     feature = "files",
     feature = "skills",
-    feature = "workspace"
+    feature = "workspace",
+    feature = "worldinfo"
 ))]
 mod arguments;
 #[cfg(feature = "artifacts")]
@@ -39,6 +40,8 @@ pub mod host;
 pub mod skills;
 #[cfg(feature = "workspace")]
 pub mod workspace;
+#[cfg(feature = "worldinfo")]
+pub mod worldinfo;
 
 use std::sync::Arc;
 

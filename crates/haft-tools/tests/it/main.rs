@@ -18,3 +18,4 @@ mod host_support;
 mod skills;
 mod support;
 mod workspace;
+mod worldinfo;
