@@ -124,6 +124,8 @@ fn free_text_stands_beside_calls() {
             "<tool_call>",
             "It is <FUNCTION=x>",
             "{\"name\": \"tide_table\"}",
+            "Here: {\"name\": \"tide_table \"}",
+            "Here: {\"name\": \" Tide table\"}",
             "<tide_table>",
             "tide_table()",
         ] {

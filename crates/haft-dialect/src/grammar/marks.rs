@@ -50,12 +50,14 @@ pub(super) fn marks(tools: &[DeclaredTool], tags: &Tags) -> Vec<String> {
         let name = &tool.name;
         marks.extend([
             format!("<{name}"),
-            format!("\"{name}\""),
-            format!("'{name}'"),
             format!("{name}("),
             format!("{name}.call("),
             format!("call:{name}"),
         ]);
+        // Readers take a name in quotes with blanks round it and in place of underscores; a small model finds such ways.
+        for quoted in [name.clone(), name.replace('_', " ")] {
+            marks.extend(["\"", "\" ", "'", "' ", "\"functions."].map(|before| format!("{before}{quoted}")));
+        }
     }
     marks.sort_unstable();
     marks.dedup();

@@ -205,7 +205,7 @@ impl Values {
 
     fn number(&mut self) -> String {
         let integer = self.integer();
-        self.rules.rule("number", format!(r#"{integer} ("." [0-9]{{1,17}})? ([eE] [-+]? [0-9]{{1,3}})?"#))
+        self.rules.rule("number", format!(r#"{integer} ("." [0-9]{{1,17}})? ([eE] [-+]? [0-9]{{1,2}})?"#))
     }
 
     /// Text as it stands between tags: that of the listed values, or any without the marks.
