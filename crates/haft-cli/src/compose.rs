@@ -10,16 +10,20 @@ use std::sync::Arc;
 
 use haft::system::{SystemClock, SystemIds};
 use haft_core::consent::ConsentEnvironment;
+use haft_core::ids::Provider;
 use haft_core::ports::{Clock, Ids, ProjectRows, SessionRow};
+use haft_core::snapshot::BoundTool;
 use haft_core::{
     CompiledTools, Grant, GrantId, Lifetime, Profile, ProjectId, RunId, Scope, Services, SessionId, Timestamp,
 };
 use haft_engine::{
-    Audience, Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice, SurfaceId,
+    Audience, CurrentPolicy, Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice,
+    SurfaceId,
 };
 use haft_store::SqliteStore;
 use tokio::sync::Notify;
 
+use crate::current::RulesOnDisk;
 use crate::exit::Failure;
 use crate::folders;
 use crate::secrets;
@@ -62,6 +66,8 @@ pub(crate) struct Chosen {
     pub(crate) environment: ConsentEnvironment,
     /// What `--allow` says.
     pub(crate) grants: Vec<Grant>,
+    /// Whether the rules are still the same when a person has answered; none where nobody is asked.
+    current: Option<Arc<RulesOnDisk>>,
 }
 
 impl From<EngineError> for Failure {
@@ -164,13 +170,17 @@ impl Workplace {
         };
         unattended::fix(&mut loaded.profile.unattended, environment.project_folder.as_deref())?;
         unattended::check(&loaded, &tools, &environment)?;
+        let profile_name = name.text();
+        let current =
+            (self.surface.is_some()).then(|| RulesOnDisk::of(&self.setup, &profile_name, &loaded, &tools));
         Ok(Chosen {
             session,
-            profile_name: name.text(),
+            profile_name,
             profile: Arc::new(loaded.profile),
             tools,
             environment,
             grants,
+            current,
         })
     }
 
@@ -190,6 +200,12 @@ impl Workplace {
             let by = surroundings::login_name();
             session.grant(Grant { id, given, lifetime, by, ..grant.clone() });
         }
+        let of_servers = |tool: &Arc<BoundTool>| matches!(tool.id().provider(), Provider::Mcp(_));
+        if let Some(notice) = chosen.profile.approval.notice()
+            && chosen.tools.tools().iter().any(of_servers)
+        {
+            self.setup.output.note(notice);
+        }
         for recovered in session.recovered() {
             self.setup.output.warn(&recovered_text(recovered));
         }
@@ -200,6 +216,7 @@ impl Workplace {
     pub(crate) fn options(&self, chosen: &Chosen, surface: &str) -> RunOptions {
         let mut options = RunOptions::new(chosen.profile.clone(), surface);
         options.yes = self.setup.globals.yes;
+        options.policy_now = chosen.current.clone().map(|current| current as Arc<dyn CurrentPolicy>);
         options
     }
 

@@ -69,6 +69,14 @@ impl Failure {
         Self::of(Exit::Cancelled, "cancelled")
     }
 
+    /// What failed and where.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Message { text, .. } => text,
+            Self::ClosedPipe => "nobody reads any more".to_owned(),
+        }
+    }
+
     fn of(exit: Exit, text: impl fmt::Display) -> Self {
         Self::Message { exit, text: text.to_string(), hint: None }
     }

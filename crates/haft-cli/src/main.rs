@@ -9,6 +9,7 @@ mod calls;
 mod commands;
 mod compose;
 mod config;
+mod current;
 mod dialects;
 mod document;
 mod exit;

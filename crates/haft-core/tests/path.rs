@@ -3,7 +3,7 @@
 
 mod support;
 
-use haft_core::consent::{Answer, Circumstances, Closing, ConsentEnvironment, Opening, Question};
+use haft_core::consent::{Answer, Ask, Circumstances, Closing, ConsentEnvironment, Opening, Question};
 use haft_core::facts::{Injection, InjectionSource, Permission};
 use haft_core::path::{AskingCall, AuthorizedCall, InjectedValues, Refused, Resolution, Standing};
 use haft_core::policy::Outcome;
@@ -565,4 +565,45 @@ fn a_stored_result_has_these_fields_and_none_in_advance() {
         "skipped",
     ];
     assert_eq!(keys, wanted);
+}
+
+// APR-22, CONFLICT-12: off is for tools of MCP servers whose permission asks, and for nothing else.
+#[test]
+fn approval_mode_off_lets_asking_tools_of_mcp_servers_run() {
+    let (mut registry, mut profile) = (ToolRegistry::default(), Profile::new("t"));
+    let ids: Vec<ToolId> = ["mcp/5f0c:issue.create", "mcp/5f0c:every", "ext/own:write"]
+        .iter()
+        .map(|id| id.parse().unwrap())
+        .collect();
+    for id in &ids {
+        let ask = Ask { every_time: id.native_name() == "every", ..Ask::default() };
+        registry.register(asking(id.clone(), |facts| facts.permission = Permission::Ask, Ok(ask))).unwrap();
+        profile.tools.allow.push(id.clone());
+    }
+    let tools = compile(InvocationId::new("i_1"), &profile, &registry).unwrap();
+    let by = |id: &ToolId, approval: ApprovalMode| {
+        let alias = tools.by_id(id).unwrap().binding().alias.clone();
+        let contract = ToolTurnContract::all(&tools);
+        let attempts = decode(&tools, &contract, 1, vec![requested(&alias, json!({"text": "x"}))]);
+        let Admission::Admitted(call) = Gate::new(tools.clone()).admit(&contract, attempts).remove(0) else {
+            panic!()
+        };
+        let decided =
+            call.prepare(&InjectedValues::default()).unwrap().decide(&ConsentEnvironment::default());
+        let (run, session) = (RunId::new("r"), SessionId::new("s"));
+        let standing =
+            Standing { grants: &[], yes: false, approval, run: &run, session: &session, now: Timestamp(5) };
+        match decided.resolve(standing) {
+            Resolution::Authorized(call) => Some(call.granted_by().unwrap().to_owned()),
+            Resolution::Asking(_) => None,
+            Resolution::Refused(refused) => panic!("{refused:?}"),
+        }
+    };
+    assert_eq!(by(&ids[0], ApprovalMode::Off).as_deref(), Some("approval.mode: off"));
+    assert_eq!(by(&ids[0], ApprovalMode::Ask), None);
+    assert_eq!((by(&ids[1], ApprovalMode::Off), by(&ids[2], ApprovalMode::Off)), (None, None));
+    assert!(
+        ApprovalMode::Off.notice().unwrap().contains("without asking")
+            && ApprovalMode::Ask.notice().is_none()
+    );
 }

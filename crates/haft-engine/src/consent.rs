@@ -32,7 +32,7 @@ pub enum AnswerError {
         /// The question.
         id: ConsentId,
         /// How it ended.
-        how: Closing,
+        how: Box<Closing>,
     },
     /// Nobody asked it, or it ended long ago.
     #[error(
@@ -167,7 +167,7 @@ impl ConsentService {
         let mut state = self.lock();
         let Some(pending) = state.pending.get(id) else {
             return Err(match state.ended.get(id) {
-                Some(how) => AnswerError::Late { id: id.clone(), how: how.clone() },
+                Some(how) => AnswerError::Late { id: id.clone(), how: Box::new(how.clone()) },
                 None => AnswerError::Unknown(id.clone()),
             });
         };

@@ -4,7 +4,7 @@
 //! tables by tool are laid over each other, and an empty prompt leaves the prompt below as it is.
 
 use haft_core::policy::Policy;
-use haft_core::profile::{ApprovalMode, BreachPolicy, ConsentTimes, RunKind, ToolSelection};
+use haft_core::profile::{BreachPolicy, ConsentTimes, RunKind, ToolSelection};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillPolicy;
 use haft_core::{Profile, ToolRegistry};
@@ -125,7 +125,7 @@ impl Layer {
                 timeout_s: self.timeout_s.or(config.consent_timeout_s).unwrap_or(consent.timeout_s),
                 grace_s: self.grace_s.or(config.consent_grace_s).unwrap_or(consent.grace_s),
             },
-            approval: ApprovalMode::default(),
+            approval: self.running.approval(),
             unknown_alias: self.unknown_alias.unwrap_or(BreachPolicy::ToolError),
             malformed_arguments: self.malformed_arguments.unwrap_or(BreachPolicy::ToolError),
             skills: self.skills.policy(),

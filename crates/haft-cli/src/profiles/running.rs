@@ -1,9 +1,10 @@
-//! How the calls of a profile run: `execution`, `dedupe`, `cache` and `taint` of its file (CONFLICT-01, CONFLICT-16, CFG-03).
+//! How the calls of a profile run: `execution`, `dedupe`, `cache`, `taint` and `approval` of its file (CONFLICT-01, CONFLICT-12,
+//! CONFLICT-16, CFG-03).
 
 use std::fmt::Write;
 
 use haft_core::Profile;
-use haft_core::profile::{ExecutionMode, Reuse, Taint};
+use haft_core::profile::{ApprovalMode, ExecutionMode, Reuse, Taint};
 
 use crate::document::reader::TableReader;
 
@@ -19,9 +20,10 @@ pub(super) struct Running {
     cache: Option<bool>,
     cache_ttl_s: Option<u64>,
     taint_ask: Option<bool>,
+    approval: Option<ApprovalMode>,
 }
 
-/// Reads the four tables of a profile.
+/// Reads the five tables of a profile.
 pub(super) fn read(root: &TableReader<'_>) -> Running {
     let mut running = Running::default();
     if let Some(execution) = root.table("execution") {
@@ -47,6 +49,11 @@ pub(super) fn read(root: &TableReader<'_>) -> Running {
         running.taint_ask = taint.boolean("ask");
         taint.finish();
     }
+    if let Some(approval) = root.table("approval") {
+        let modes = [ApprovalMode::Off, ApprovalMode::Ask];
+        running.approval = approval.word("mode", &["off", "ask"]).and_then(|at| modes.get(at).copied());
+        approval.finish();
+    }
     running
 }
 
@@ -63,6 +70,7 @@ impl Running {
             cache: self.cache.or(below.cache),
             cache_ttl_s: self.cache_ttl_s.or(below.cache_ttl_s),
             taint_ask: self.taint_ask.or(below.taint_ask),
+            approval: self.approval.or(below.approval),
         }
     }
 
@@ -76,6 +84,10 @@ impl Running {
 
     pub(super) fn taint(&self) -> Taint {
         self.taint_ask.map_or_else(Taint::default, |ask| Taint { ask })
+    }
+
+    pub(super) fn approval(&self) -> ApprovalMode {
+        self.approval.unwrap_or_default()
     }
 
     pub(super) fn reuse(&self) -> Reuse {
@@ -114,5 +126,10 @@ pub(super) fn write(out: &mut String, profile: &Profile) -> std::fmt::Result {
     if let Some(seconds) = reuse.cache_ttl_s {
         writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}")?;
     }
-    writeln!(out, "taint:\n  ask: {}", profile.taint.ask)
+    writeln!(out, "taint:\n  ask: {}", profile.taint.ask)?;
+    match profile.approval {
+        // YAML reads a bare `off` as a switch in some versions, so it is quoted.
+        ApprovalMode::Off => writeln!(out, "approval:\n  mode: \"off\""),
+        ApprovalMode::Ask => Ok(()),
+    }
 }

@@ -28,6 +28,7 @@ fn help_names_the_commands() {
       project      Name the folders that file tools may work in
       profile      List, show and check profiles
       config       Show and check the configuration
+      grants       List what was allowed in a session, and take it back
       policy       Explain, check and test the rules that decide calls
       audit        Read, export and verify the journals of runs
       doctor       Show what works on this machine

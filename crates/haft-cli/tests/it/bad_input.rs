@@ -42,7 +42,7 @@ fn a_database_of_a_newer_haft_is_refused() {
     exit: 2
     --- stdout
     --- stderr
-    error: the store at [FOLDER]/home/haft.db has format 9999, and this Haft knows formats up to 1. Use a newer Haft; nothing was changed
+    error: the store at [FOLDER]/home/haft.db has format 9999, and this Haft knows formats up to 2. Use a newer Haft; nothing was changed
     "#);
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }

@@ -60,9 +60,12 @@ fn help_tells_the_commands() {
     --- stdout
     --- stderr
     model demo, profile default, session s_[ID]
-    /new    start a new session, without the messages, artifacts and yeses of this one
-    /help   this help
-    /quit   leave; Ctrl-D and twice Ctrl-C do the same
+    /new          start a new session, without the messages, artifacts and yeses of this one
+    /resume ID    go on in another session; `last` is the newest
+    /grants       what was allowed in this session, and how often that was used
+    /revoke ID    take a yes back
+    /help         this help
+    /quit         leave; Ctrl-D and twice Ctrl-C do the same
     While the model works, one Ctrl-C stops the running tool and two stop the run.
     Several lines can be pasted as one message.
     answered 0 messages in session s_[ID]; `haft sessions show s_[ID]` shows it again

@@ -416,3 +416,24 @@ fn the_model_can_be_chosen_where_none_is_named() {
     terminal.press("\x04");
     assert_eq!(terminal.end(), "0");
 }
+
+// Pains §4.2: an answer counts only under the rules under which it was asked.
+#[test]
+fn a_yes_under_rules_that_changed_meanwhile_is_asked_again() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("or e: ");
+    home.write("home/haft.toml", "[[policy.rules]]\ntool = \"calculator\"\ndecision = \"deny\"\n");
+    terminal.press("y");
+    terminal.wait_for("the rules changed while the question stood");
+    assert_eq!(terminal.end(), "3");
+    // Rules that cannot be read let nothing through either.
+    home.write("home/haft.toml", "");
+    let mut terminal = Terminal::start(&home, "call calculator expression=6*7 --profile asks");
+    terminal.wait_for("or e: ");
+    home.write("home/haft.toml", "nonsense = [");
+    terminal.press("y");
+    terminal.wait_for("the rules cannot be read");
+    assert_eq!(terminal.end(), "3");
+    home.write("home/haft.toml", "");
+}
