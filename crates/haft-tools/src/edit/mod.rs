@@ -7,6 +7,11 @@
 //! A version is known by the SHA-256 of its content, never by a clock. Of what was read it keeps one number a line, not the
 //! text: enough to say which lines others changed, and to see that a passage is still the one that was read.
 
+#![cfg_attr(
+    not(all(feature = "files", feature = "workspace")),
+    allow(dead_code, unused_imports, reason = "each family uses its part of the engine")
+)]
+
 mod changes;
 mod known;
 mod nearest;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_core::notes::{READ_STATE, SessionNotes};
-use haft_core::{ToolContext, ToolError, ToolOutput};
+use haft_core::{ToolContext, ToolError, ToolId, ToolOutput};
 use serde_json::Value;
 
 use super::Place;
@@ -59,7 +59,11 @@ impl ProjectReads {
             return Ok(notes.clone());
         }
         let notes = match context.services().get::<dyn SessionNotes>() {
-            Some(journal) => Arc::new(journal.notes(READ_STATE).await?),
+            Some(journal) => {
+                let tools =
+                    ["project.file_read", "project.file_write", "project.file_edit"].map(ToolId::builtin);
+                Arc::new(journal.notes(&tools, READ_STATE).await?)
+            }
             None => return Ok(Arc::default()),
         };
         let mut earlier = self.lock();

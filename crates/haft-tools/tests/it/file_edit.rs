@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_core::notes::{READ_STATE, SessionNotes};
 use haft_core::result::{Change, FileChange};
-use haft_core::{BoxFuture, Digest, ToolError, ToolOutput};
+use haft_core::{BoxFuture, Digest, ToolError, ToolId, ToolOutput};
 use haft_tools::files;
 use serde_json::{Value, json};
 
@@ -200,8 +200,12 @@ async fn no_change_is_no_success() {
 struct Journal(Mutex<Vec<Value>>);
 
 impl SessionNotes for Journal {
-    fn notes<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Vec<Value>, ToolError>> {
-        assert_eq!(key, READ_STATE);
+    fn notes<'a>(
+        &'a self,
+        tools: &'a [ToolId],
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Value>, ToolError>> {
+        assert_eq!((key, tools.len()), (READ_STATE, 3));
         let notes = self.0.lock().unwrap().clone();
         Box::pin(async move { Ok(notes) })
     }
