@@ -1,12 +1,14 @@
 # Plain make; each target is one script of scripts/ or one cargo command. Needs Rust; what else is missing is
 # installed or named.
 .POSIX:
-.PHONY: help run test test-model try-model bench check
+.PHONY: help run test test-model test-grammar try-model bench check
 
 help:
 	@echo 'make run         build haft and talk to its demo model'
 	@echo 'make test        run all tests'
+	@echo 'make fuzz        feed the readers of all dialects with hostile texts: make fuzz CASES=100000'
 	@echo 'make test-model  run haft on a real local model (fetches about 1.1 GB the first time)'
+	@echo 'make test-grammar  count well-formed calls of a small real model, free and held to a grammar (0.5 GB)'
 	@echo "make try-model   let that model work on a task: make try-model TASK='What is 23*19?'"
 	@echo 'make bench       run the benches; prints each goal and its figure'
 	@echo 'make check       format, lints, docs, house rules'
@@ -20,12 +22,18 @@ test:
 test-model:
 	@bash scripts/test-model.sh
 
+test-grammar:
+	@bash scripts/test-grammar.sh
+
 try-model:
 	@bash scripts/try-model.sh
 
 bench:
 	@cargo bench --package haft-bench --no-fail-fast
 	@cargo bench --package haft-bench --features allocations --bench allocations
+
+fuzz:
+	@PROPTEST_CASES=$${CASES:-100000} cargo test --release --package haft-dialect --test properties
 
 check:
 	@bash scripts/check.sh

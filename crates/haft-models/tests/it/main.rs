@@ -12,6 +12,7 @@ mod local;
 mod openai_failures;
 mod openai_turns;
 mod providers;
+mod real_model;
 mod recording;
 mod scripted;
 mod support;
