@@ -1,7 +1,7 @@
 # Plain make; each target is one script of scripts/ or one cargo command. Needs Rust; what else is missing is
 # installed or named.
 .POSIX:
-.PHONY: help run test test-model test-grammar try-model bench check
+.PHONY: help run test test-model test-grammar try-model bench fuzz check
 
 help:
 	@echo 'make run         build haft and talk to its demo model'

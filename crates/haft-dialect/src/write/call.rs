@@ -123,3 +123,47 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::write::layout::{KeyForm, Parameter, Part, TextPlace, ValueForm};
+
+    /// A dialect that nobody speaks: data is all that it takes.
+    #[test]
+    fn a_new_dialect_is_a_layout() {
+        const NEW: Layout = Layout {
+            open: &[Piece::Text("BEGIN\n")],
+            call: &[
+                Piece::Text("call "),
+                Piece::Name,
+                Piece::Text("\n"),
+                Piece::Parameters(&Parameter {
+                    open: &[Part::Text("  "), Part::Key, Part::Text(" := ")],
+                    close: &[Part::Text(";\n")],
+                    value: ValueForm::Exact,
+                    key: KeyForm::Tag,
+                    marks: &[";"],
+                    otherwise: None,
+                }),
+            ],
+            between: "",
+            close: "END",
+            text: ("", "\n"),
+            place: TextPlace::Before,
+            rule: None,
+        };
+        let arguments = json!({"port": "Saint-Malo", "days": 2});
+        let call = WrittenCall { name: "tides", arguments: arguments.as_object().unwrap() };
+        let mut text = String::new();
+        push_calls(&NEW, &[call, call], "", &mut text).unwrap();
+        let one = "call tides\n  port := Saint-Malo;\n  days := 2;\n";
+        assert_eq!(text, format!("BEGIN\n{one}{one}END"));
+        let arguments = json!({"port": "a; b"});
+        let call = WrittenCall { name: "tides", arguments: arguments.as_object().unwrap() };
+        let what = Uncarried::Value { parameter: "port".to_owned(), what: "`;`".to_owned() };
+        assert_eq!(push_calls(&NEW, &[call], "", &mut String::new()), Err((0, what)));
+    }
+}
