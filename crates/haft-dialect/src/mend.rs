@@ -88,10 +88,9 @@ fn with_escapes_mended(text: &str) -> Option<String> {
         let is_hex =
             || from.as_bytes().get(2..6).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let is_escape = match next {
-            Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => true,
-            Some('u') => is_hex(),
             // A quote may be escaped in a string of the other kind.
-            Some('\'') => true,
+            Some('"' | '\'' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => true,
+            Some('u') => is_hex(),
             Some(_) | None => false,
         };
         let length = if is_escape { 1 + next.map_or(0, char::len_utf8) } else { 1 };

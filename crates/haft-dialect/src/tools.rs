@@ -16,6 +16,9 @@ pub struct DeclaredTool {
     pub schema: Schema,
 }
 
+/// Longest text that is looked at as a name in another spelling, in bytes.
+const MAX_NAME: usize = 512;
+
 /// The declared tools of a turn, indexed once.
 ///
 /// ```
@@ -84,7 +87,7 @@ impl ToolSet {
         if let Some(index) = self.by_name.get(name) {
             return self.tools.get(*index).map(|tool| (tool, true));
         }
-        if self.tools.is_empty() {
+        if self.tools.is_empty() || name.len() > MAX_NAME {
             return None;
         }
         let name = name.trim_matches(is_blank);

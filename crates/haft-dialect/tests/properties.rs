@@ -293,7 +293,7 @@ fn damaged() -> impl Strategy<Value = String> {
         .prop_map(|(text, from, to, how, mark, other)| {
             let boundary = |index: prop::sample::Index| {
                 let at = index.index(text.len() + 1);
-                (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap()
+                (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
             };
             let (mut from, mut to) = (boundary(from), boundary(to));
             if from > to {
@@ -507,6 +507,28 @@ proptest! {
         let squeezed: String = written.split_whitespace().collect();
         for closer in ["</data", "</error", "</tool_result"] {
             prop_assert!(squeezed.matches(closer).count() <= 1, "{written}");
+        }
+    }
+}
+
+/// Texts that once went wrong, or nearly: whole and by characters in every dialect, cut off at every place in `auto`.
+#[test]
+fn the_saved_corpus() {
+    for line in include_str!("cases/corpus.jsonl").lines() {
+        let text: String = serde_json::from_str(line).unwrap();
+        for dialect in haft_dialect::dialects().iter().copied() {
+            // Cut off at every place where the dialect is left open, whole in all others.
+            let from = if dialect == Dialect::Auto { 0 } else { text.len() };
+            for end in (from..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+                let text = &text[..end];
+                let whole = read_as(dialect, [text], FinishReason::Stop);
+                check_shape(text, &whole);
+                assert_eq!(
+                    read_as(dialect, characters(text), FinishReason::Stop),
+                    whole,
+                    "{dialect} {text:?}"
+                );
+            }
         }
     }
 }

@@ -311,9 +311,8 @@ pub(super) fn recipient_before(source: Source<'_>, from: usize, at: usize) -> Op
             .get(start + 3..)
             .is_some_and(|name| !name.is_empty() && name.len() <= 160 && !name.contains(is_blank))
     })?;
-    let bounded = before
-        .get(..start)
-        .is_some_and(|head| head.is_empty() || head.ends_with(is_blank) || head.ends_with('>'));
+    let head = source.slice(0, from + start);
+    let bounded = head.is_empty() || head.ends_with(is_blank) || head.ends_with('>');
     bounded.then_some(from + start)
 }
 

@@ -432,7 +432,8 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
 pub(super) fn functools_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
     let before = source.slice(from, at);
     let start = before.strip_suffix("functools")?.len();
-    let bounded = before.as_bytes().get(..start)?.last().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    let head = source.bytes().get(..from + start)?;
+    let bounded = head.last().is_none_or(|byte| !byte.is_ascii_alphanumeric());
     bounded.then_some(from + start)
 }
 

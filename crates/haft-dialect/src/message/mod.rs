@@ -490,7 +490,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     fn invented_line(&mut self) -> Reads<Option<usize>> {
         let source = self.source;
         let from = self.message.at;
-        let until = self.message.next_opening_at(source, from).unwrap_or(source.len());
+        let until = self.message.next_mark(source, from).unwrap_or(source.len());
         let mut line = if source.begins_line(from) || self.message.after_call {
             Some(source.skip_blanks(from))
         } else {
