@@ -89,10 +89,7 @@ impl Terms {
     /// True for the tools that the invocation does not get, whatever its profile allows: a child neither commits to the
     /// conversation nor ends or hands over the run, and one that must return has no agents of its own (SNP-05).
     pub fn withholds(&self, tool: &ToolId) -> bool {
-        let name = match tool.as_str().strip_prefix("builtin:") {
-            Some(name) => name,
-            None => return false,
-        };
+        let Some(name) = tool.as_str().strip_prefix("builtin:") else { return false };
         let of_the_run = matches!(name, "workspace.commit" | "workspace.finish" | "agent.handoff");
         let of_agents = name.starts_with("agent.");
         match (self.role, self.exit) {

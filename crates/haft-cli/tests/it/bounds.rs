@@ -118,8 +118,8 @@ fn a_prompt_that_no_budget_pays_for_is_refused() {
 }
 
 fn project(home: &Home) {
-    home.write("work/notes/a.md", "old");
-    let added = home.haft(&["project", "add", home.path("work").to_str().unwrap(), "--id", "p"]);
+    home.write("desk/notes/a.md", "old");
+    let added = home.haft(&["project", "add", home.path("desk").to_str().unwrap(), "--id", "p"]);
     assert_eq!(added.exit, Some(0), "{added}");
 }
 
@@ -135,7 +135,7 @@ fn unattended_work_has_what_its_profile_allows_in_advance() {
         home.haft(&["call", "file_write", &path, content, "--project", "p", "--profile", "mine"]).exit
     };
     assert_eq!((write("notes/b.md"), write("other.md"), write("notes/../c.md")), (Some(0), Some(3), Some(3)));
-    assert_eq!(home.read("work/notes/b.md"), "new");
+    assert_eq!(home.read("desk/notes/b.md"), "new");
     let dry = home.haft(&[
         "call",
         "file_write",
@@ -181,10 +181,10 @@ fn the_questions_of_a_profile_are_told_before_anything_runs() {
     file_read: denied (permission of `file_read`: deny)
     file_write: asks
       question               Write 11 characters to the file `notes/todo.md`, in place of whatever it holds?
-      where nobody is there  runs, by unattended.allow: file_write=path:[FOLDER]/work
+      where nobody is there  runs, by unattended.allow: file_write=path:[FOLDER]/desk
     file_delete: asks
       question               Delete the file `notes/old.md`?
-      where nobody is there  refused; `file_delete=file:[FOLDER]/work/notes/old.md` in `unattended.allow` would cover it
+      where nobody is there  refused; `file_delete=file:[FOLDER]/desk/notes/old.md` in `unattended.allow` would cover it
     calculator: runs
       where nobody is there  runs
     --- stderr

@@ -92,7 +92,7 @@ fn innocent_text_stays_as_it_is() {
         "token: 123e4567-e89b-12d3-a456-426614174000",
         "checksum = \"c982642fa9e8606056828ee9a8505737230110bb1099153c79efe865c59d12ba\"",
         "\"integrity\": \"sha512-Zr6HSMPcMEmHoBbQ3zZ5y3mq2vmGQPBxZWTqPV3Q0mXHgbQ/uHJc7tZd5NYyFw==\",",
-        "source = \"registry+https://github.com/rust-lang/crates.io-index\"",
+        "source = \"registry+https://packages.example/index\"",
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
         "data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEudHMiXSwibWFwcGluZ3MiOiJBQUFBIn0=",
         "!function(e,t){var n=e.token||t.tokens[0];return n.secret=e.secretOrKeyProvider2,n.password=function(){}}",
