@@ -16,4 +16,4 @@ if [ "$status" -eq 3 ]; then
 fi
 [ "$status" -eq 0 ] || { say "the model server does not start"; exit 1; }
 HAFT_TEST_MODEL_URL="$model_url#$model_name" \
-  cargo test --package haft-models --test it real_model -- --ignored --nocapture
+  cargo test --package haft-models --test it real_model -- --nocapture

@@ -1,5 +1,5 @@
-//! A small real model, free and held to the calls of its turn: how many of its calls are well formed. Ignored unless asked
-//! for, since it needs a server: `scripts/test-grammar.sh` starts one and runs this.
+//! A small real model, free and held to the calls of its turn: how many of its calls are well formed. It needs a
+//! server and says so where there is none: `scripts/test-grammar.sh` starts one and runs this.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the figures are what this is for")]
 
@@ -113,13 +113,15 @@ async fn score(url: &str, dialect: &str, grammar: Option<Grammar>, choice: &Tool
 }
 
 #[tokio::test]
-#[ignore = "needs a model server: scripts/test-grammar.sh"]
 #[allow(
     clippy::disallowed_methods,
     reason = "the script says where the server is, and a person which dialect to look at"
 )]
 async fn a_held_models_calls_are_always_well_formed() {
-    let url = std::env::var("HAFT_TEST_MODEL_URL").unwrap();
+    let Ok(url) = std::env::var("HAFT_TEST_MODEL_URL") else {
+        println!("SKIPPED: a real model held to its calls; scripts/test-grammar.sh starts one");
+        return;
+    };
     let only = std::env::var("HAFT_TEST_DIALECT").ok();
     let settings = [
         ("artifact-xml", None),
