@@ -48,8 +48,10 @@ pub enum Doubt {
     TooMuch,
     /// A variable or a substitution names the program.
     UnknownProgram,
-    /// A shell is given text that is not known before it runs.
+    /// A shell or an interpreter is given text that is not known before it runs.
     UnknownCode,
+    /// An interpreter is given code that is no command line, and that may run programs.
+    ForeignCode,
     /// A program that may run another one hides which.
     UnknownThrough,
     /// A variable is set that changes which program a name means or what a program runs.
@@ -61,7 +63,7 @@ impl Doubt {
     pub fn is_blind(self) -> bool {
         match self {
             Self::Unreadable | Self::TooMuch | Self::UnknownProgram | Self::UnknownCode => true,
-            Self::UnknownThrough | Self::ChangedNames => false,
+            Self::ForeignCode | Self::UnknownThrough | Self::ChangedNames => false,
         }
     }
 
@@ -71,7 +73,8 @@ impl Doubt {
             Self::Unreadable => "the text cannot be read as a command line",
             Self::TooMuch => "the text is too long or too deeply nested",
             Self::UnknownProgram => "the name of a program is only known when it runs",
-            Self::UnknownCode => "a shell is given text that is only known when it runs",
+            Self::UnknownCode => "a program is given code that is only known when it runs",
+            Self::ForeignCode => "a program is given code that is no command line",
             Self::UnknownThrough => "a program may run another one",
             Self::ChangedNames => "a variable changes which program a name means",
         }

@@ -198,6 +198,35 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain)
 }
 
+/// True if the interpreter `name` is handed code by `option`: `python3 -c CODE`, `perl -lne CODE`.
+pub(crate) fn takes_code(name: &str, option: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let (letters, words): (&str, &[&str]) = match plain {
+        "python" | "pypy" | "ipython" => ("c", &[]),
+        "perl" => ("eE", &[]),
+        "ruby" | "lua" | "luajit" | "osascript" | "Rscript" | "ghci" | "groovy" => ("e", &[]),
+        "julia" => ("eE", &["--eval", "--print"]),
+        "node" | "nodejs" | "bun" => ("ep", &["--eval", "--print"]),
+        "php" => ("rBRE", &["--run"]),
+        "expect" => ("c", &[]),
+        "powershell" => return option.to_ascii_lowercase().starts_with("-c") || option.starts_with("-e"),
+        _ => return false,
+    };
+    match option.strip_prefix('-') {
+        Some(bundle) if !bundle.starts_with('-') => bundle.contains(|letter| letters.contains(letter)),
+        Some(_) => words.iter().any(|word| option.starts_with(word)),
+        None => false,
+    }
+}
+
+/// True if a program for awk may run others: by `system`, by a pipe, by what it reads.
+pub(crate) fn awk_runs(code: &str) -> bool {
+    // `||` is no pipe, and neither is the `|` of `/a|b/`.
+    let code = code.replace("||", "");
+    let pipes = code.contains(" | ") || code.contains('|') && code.contains('"');
+    pipes || code.contains("system") || code.contains("getline")
+}
+
 /// True for a program that talks to other machines, by its name without a folder.
 pub fn is_network(name: &str) -> bool {
     NETWORK.contains(&name)

@@ -374,9 +374,8 @@ impl Walk {
         }
         if programs::is_shell(&name) {
             self.shell(arguments, documents);
-        } else if programs::is_interpreter(&name) && self.piped && !arguments.iter().any(|word| word.operand)
-        {
-            self.line.danger(Danger::PipedIntoShell);
+        } else if programs::is_interpreter(&name) {
+            self.interpreter(&name, arguments);
         }
         self.hidden(&name, arguments, &mut |words| {
             next.push((words.to_vec(), SimpleCommand { guessed: true, ..inner(true) }));
@@ -400,13 +399,33 @@ impl Walk {
             let script = arguments.iter().find(|word| !(word.literal && word.text.starts_with(['-', '+'])));
             match script {
                 // `bash <(curl …)` runs what another program makes.
-                Some(script) if script.text == "<( )" => self.line.danger(Danger::PipedIntoShell),
+                Some(script) if script.text == "<( )" => self.made_code(),
                 Some(script) if !script.literal => self.line.doubt(Doubt::UnknownCode),
-                None if self.piped => self.line.danger(Danger::PipedIntoShell),
+                None if self.piped => self.made_code(),
                 Some(_) | None => {}
             }
         } else {
             documents.iter().for_each(|document| self.code(&[document]));
+        }
+    }
+
+    /// Another program makes the code that is run: it may be anything.
+    fn made_code(&mut self) {
+        self.line.danger(Danger::PipedIntoShell);
+        self.line.doubt(Doubt::UnknownCode);
+    }
+
+    /// What an interpreter is told to run: code among its arguments, or what is piped in.
+    fn interpreter(&mut self, name: &str, arguments: &[Word]) {
+        if self.piped && !arguments.iter().any(|word| word.operand) {
+            self.made_code();
+        }
+        // What follows the script is the script's.
+        let own = arguments.iter().take_while(|word| word.text.starts_with('-'));
+        let by_option = { own }.any(|word| programs::takes_code(name, &word.text));
+        let by_program = name.ends_with("awk") && arguments.iter().any(|word| programs::awk_runs(&word.text));
+        if by_option || by_program {
+            self.line.doubt(Doubt::ForeignCode);
         }
     }
 

@@ -108,6 +108,16 @@ fn what_cannot_be_known_is_a_doubt() {
         ("bash -c \"$x\"", Doubt::UnknownCode),
         ("eval $x", Doubt::UnknownCode),
         ("bash $x", Doubt::UnknownCode),
+        ("echo 'rm x' | bash", Doubt::UnknownCode),
+        ("bash <(rm x)", Doubt::UnknownCode),
+        ("curl x | python3 -", Doubt::UnknownCode),
+        ("python3 -c 'print(1)'", Doubt::ForeignCode),
+        ("python3.12 -Ic 'print(1)'", Doubt::ForeignCode),
+        ("timeout 5 perl -lne 'unlink'", Doubt::ForeignCode),
+        ("node --eval=x", Doubt::ForeignCode),
+        ("ruby -e x", Doubt::ForeignCode),
+        ("awk 'BEGIN { system(\"rm x\") }'", Doubt::ForeignCode),
+        ("ls | awk '{ print | \"sh\" }'", Doubt::ForeignCode),
         ("env -S 'rm x'", Doubt::UnknownThrough),
         ("mywrapper rm -rf x", Doubt::UnknownThrough),
         ("parallel rm ::: x", Doubt::UnknownThrough),
@@ -217,5 +227,22 @@ fn dangers_are_named() {
     ];
     for text in harmless {
         assert_eq!(parse(text).dangers, [], "{text}");
+    }
+}
+
+#[test]
+fn plain_uses_of_interpreters_leave_no_doubt() {
+    let plain = [
+        "python3 x.py -c",
+        "python3 -m http.server",
+        "echo x | python3 y.py",
+        "node x.js",
+        "perl -V",
+        "awk '{print $1}'",
+        "awk -F'|' '/a|b/ {print $2}' x",
+        "awk 'a || b'",
+    ];
+    for text in plain {
+        assert_eq!(parse(text).doubts, [], "{text}");
     }
 }

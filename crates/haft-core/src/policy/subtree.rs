@@ -2,7 +2,9 @@
 //!
 //! There are two questions, and they differ where a text leaves doubt. *Surely inside* is asked by rules that allow: no `..`, no
 //! backslash, the exact case. *Perhaps inside* is asked by rules that ask or deny: whatever cannot be judged counts as inside, and
-//! the case does not matter, since file systems differ in it.
+//! neither case nor Unicode's normal form matters, since file systems differ in both.
+
+use unicode_normalization::UnicodeNormalization;
 
 /// A folder as a rule names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +24,12 @@ impl Components {
     }
 
     fn folded(&self) -> Self {
-        Self(self.0.to_lowercase())
+        if self.0.is_ascii() {
+            return Self(self.0.to_ascii_lowercase());
+        }
+        // Twice, since lower case may leave the normal form.
+        let lower = self.0.nfd().collect::<String>().to_lowercase();
+        Self(lower.nfd().collect())
     }
 
     /// What follows `folder`, if this is the folder itself or below it.
