@@ -202,13 +202,12 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 pub(crate) fn takes_code(name: &str, option: &str) -> bool {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let (letters, words): (&str, &[&str]) = match plain {
-        "python" | "pypy" | "ipython" => ("c", &[]),
+        "python" | "pypy" | "ipython" | "expect" => ("c", &[]),
         "perl" => ("eE", &[]),
         "ruby" | "lua" | "luajit" | "osascript" | "Rscript" | "ghci" | "groovy" => ("e", &[]),
         "julia" => ("eE", &["--eval", "--print"]),
         "node" | "nodejs" | "bun" => ("ep", &["--eval", "--print"]),
         "php" => ("rBRE", &["--run"]),
-        "expect" => ("c", &[]),
         "powershell" => return option.to_ascii_lowercase().starts_with("-c") || option.starts_with("-e"),
         _ => return false,
     };
