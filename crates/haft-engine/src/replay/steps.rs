@@ -1,0 +1,176 @@
+//! The steps of a run that a replay is held against: what its records say, without ids, times and digests of what has them.
+
+use haft_core::CallId;
+use haft_core::journal::Payload;
+use serde_json::{Map, Value, json};
+
+use super::Difference;
+use super::recorded::key_of;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Step {
+    seq: u64,
+    kind: &'static str,
+    /// The call, by [`key_of`] it: steps of calls that ran side by side are held against each other call by call.
+    call: Option<String>,
+    facts: Map<String, Value>,
+}
+
+/// The step that a record tells of; none for questions, answers and yeses, which are not repeated. `first_request` is how long the
+/// conversation was when the model was asked first, `content` what an ended call gave.
+pub(super) fn step_of(
+    seq: u64,
+    payload: &Payload,
+    first_request: u64,
+    content: Option<String>,
+) -> Option<Step> {
+    let (kind, call, facts) = match payload {
+        Payload::ContextAssembled(body) => {
+            ("tools", None, json!({"tools": body.tools, "workspace": body.workspace}))
+        }
+        Payload::ModelRequestCreated(body) => {
+            let facts = json!({
+                "turn": body.turn, "contract": body.contract, "note": body.note, "told": body.told,
+                "messages": body.messages.saturating_sub(first_request),
+            });
+            ("request", None, facts)
+        }
+        Payload::ModelTurnCompleted(body) => {
+            let calls: Vec<_> = body.calls.iter().map(|call| &call.requested).collect();
+            ("answer", None, json!({"turn": body.turn, "text": body.text, "calls": calls}))
+        }
+        Payload::ModelRequestFailed(body) => {
+            ("answer", None, json!({"turn": body.turn, "error_code": body.error_code}))
+        }
+        Payload::ToolCallRequested(body) => {
+            let facts = json!({
+                "alias": body.alias, "tool_id": body.tool_id, "arguments": body.arguments_file.sha256,
+                "decision": body.decision, "rule": body.rule, "repairs": body.repairs,
+            });
+            ("call", Some(&body.call_id), facts)
+        }
+        Payload::ToolCallCompleted(body) => {
+            let workspace: Vec<_> = body.workspace.iter().map(|file| (&file.path, file.sha256)).collect();
+            let facts = json!({
+                "alias": body.alias, "content": content, "spilled": body.spilled_to.is_some(),
+                "skipped": body.skipped, "workspace": workspace,
+            });
+            ("result", Some(&body.call_id), facts)
+        }
+        Payload::ToolCallFailed(body) => {
+            let facts = json!({
+                "alias": body.alias, "error_code": body.error_code, "content": content, "skipped": body.skipped,
+            });
+            ("result", Some(&body.call_id), facts)
+        }
+        Payload::ChatCommitted(body) => {
+            let facts = json!({
+                "mode": body.mode, "source": body.source, "characters": body.characters, "text": body.file.sha256,
+            });
+            ("conversation", body.call_id.as_ref(), facts)
+        }
+        Payload::DirectOutputCaptured(body) => {
+            ("drift", None, json!({"turn": body.turn, "path": body.file.path, "text": body.file.sha256}))
+        }
+        Payload::DriftRecoveryAttempted(body) => {
+            ("drift", None, json!({"turn": body.turn, "attempt": body.attempt}))
+        }
+        Payload::PersistPromoted(body) => {
+            let files: Vec<_> = body.files.iter().map(|file| (&file.path, file.sha256)).collect();
+            ("kept", None, json!({"files": files}))
+        }
+        Payload::RunFailed(body) => {
+            let facts = json!({"error_code": body.error_code, "user_retryable": body.user_retryable});
+            ("end", None, facts)
+        }
+        Payload::RunPartialSuccess(body) => ("end", None, json!({"error_code": body.error_code})),
+        Payload::RunEnded(body) => {
+            let facts = json!({"status": body.status, "error_code": body.error_code, "text": body.text});
+            ("end", None, facts)
+        }
+        Payload::RunStarted(_)
+        | Payload::ConsentOpened(_)
+        | Payload::ConsentClosed(_)
+        | Payload::GrantGiven(_)
+        | Payload::GrantRevoked(_)
+        | Payload::ToolCallStarted(_)
+        | Payload::AgentTaskCreated(_)
+        | Payload::InvocationEnded(_)
+        | Payload::ChatImported(_)
+        | Payload::WorldInfoActivated(_)
+        | Payload::PayloadRedacted(_)
+        | Payload::SessionDeleted(_) => return None,
+    };
+    let Value::Object(facts) = facts else { return None };
+    Some(Step { seq, kind, call: call.map(|call: &CallId| key_of(call)), facts })
+}
+
+/// The first place where `replayed` goes another way.
+pub(super) fn first_difference(recorded: &[Step], replayed: &[Step]) -> Option<Difference> {
+    let (recorded, replayed) = (call_by_call(recorded), call_by_call(replayed));
+    let pairs = recorded.iter().zip(&replayed);
+    if let Some((before, now)) = pairs.into_iter().find(|(before, now)| !before.is_like(now)) {
+        return Some(before.against(now));
+    }
+    match (recorded.get(replayed.len()), replayed.get(recorded.len())) {
+        (Some(before), _) => Some(Difference {
+            kind: "missing",
+            seq: Some(before.seq),
+            field: None,
+            recorded: before.told(),
+            replayed: Value::Null,
+        }),
+        (None, Some(now)) => Some(Difference {
+            kind: "extra",
+            seq: None,
+            field: None,
+            recorded: Value::Null,
+            replayed: now.told(),
+        }),
+        (None, None) => None,
+    }
+}
+
+/// The steps, those of the calls of one turn ordered by call.
+fn call_by_call(steps: &[Step]) -> Vec<Step> {
+    let mut ordered = steps.to_vec();
+    for group in ordered.chunk_by_mut(|before, after| before.call.is_some() && after.call.is_some()) {
+        group.sort_by_key(|step| step.call.as_deref().map(place_of));
+    }
+    ordered
+}
+
+/// The turn of a call and its number there.
+fn place_of(key: &str) -> (u32, u32) {
+    let (turn, number) = key.split_once('_').unwrap_or((key, ""));
+    (turn.parse().unwrap_or(u32::MAX), number.parse().unwrap_or(u32::MAX))
+}
+
+impl Step {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.kind, &self.call, &self.facts) == (other.kind, &other.call, &other.facts)
+    }
+
+    /// What the step is, for people.
+    fn told(&self) -> Value {
+        let mut told = Map::from_iter([("step".to_owned(), json!(self.kind))]);
+        told.extend(self.call.as_ref().map(|call| ("call".to_owned(), json!(call))));
+        told.extend(self.facts.clone());
+        Value::Object(told)
+    }
+
+    fn against(&self, now: &Self) -> Difference {
+        let seq = Some(self.seq);
+        if (self.kind, &self.call) != (now.kind, &now.call) {
+            let (recorded, replayed) = (self.told(), now.told());
+            return Difference { kind: "order", seq, field: None, recorded, replayed };
+        }
+        let names = self.facts.keys().chain(now.facts.keys());
+        let field = names.into_iter().find(|name| self.facts.get(*name) != now.facts.get(*name)).cloned();
+        let of = |step: &Self| {
+            field.as_ref().and_then(|name| step.facts.get(name)).cloned().unwrap_or(Value::Null)
+        };
+        Difference { kind: self.kind, seq, recorded: of(self), replayed: of(now), field }
+    }
+}
