@@ -127,6 +127,9 @@ pub struct ToolFacts {
     /// Its results are secrets that a person lets the model see: never reused, spilled or stored (CONFLICT-29).
     #[serde(default)]
     pub secret: bool,
+    /// The same call gives something else each time, or belongs to its run alone: no earlier result ever stands in for it (CONFLICT-16).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_repeats: bool,
     /// Name of the parameter that holds a command line of a shell: rules and grants look at every command in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -160,6 +163,7 @@ impl ToolFacts {
             outside: None,
             plain_search: false,
             secret: false,
+            never_repeats: false,
             command: None,
             placement: Placement::Anywhere,
             permission: Permission::Allow,

@@ -54,6 +54,7 @@ impl Roll {
             ToolDeclaration::new(ToolId::builtin("dice.roll"), description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "dice".to_owned();
+            facts.never_repeats = true;
             facts.example = json!({"formula": "3d6+4"}).as_object().cloned();
         });
         Ok(Self { declaration })

@@ -80,6 +80,8 @@ impl ReadActivated {
         let declaration = ToolDeclaration::new(id, description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "worldinfo".to_owned();
+            // What is active differs from run to run.
+            facts.never_repeats = true;
             facts.idempotent = true;
             facts.no_compress = true;
             // It has a budget of its own and pages by lines.

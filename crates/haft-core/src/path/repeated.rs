@@ -28,14 +28,20 @@ pub struct EarlierResult {
 
 impl AuthorizedCall {
     /// True if an earlier result may stand in for this call: it was allowed or a live grant covers it, nobody had to answer for
-    /// it, and it does not steer the run. A call that writes counts only with `include_side_effects` (CONFLICT-16).
+    /// it, it does not steer the run, and its tool does not say that it never repeats. A call that writes counts only with
+    /// `include_side_effects` (CONFLICT-16).
     pub fn may_repeat(&self, include_side_effects: bool) -> bool {
-        let effect = match self.declaration().facts.effect {
+        let facts = &self.declaration().facts;
+        let effect = match facts.effect {
             Effect::Read => true,
             Effect::Write => include_side_effects,
             Effect::Control | Effect::WriteControl => false,
         };
-        effect && !self.answered && !self.decision().every_time && !self.decision().secret
+        effect
+            && !facts.never_repeats
+            && !self.answered
+            && !self.decision().every_time
+            && !self.decision().secret
     }
 
     /// Lets `earlier` stand in for the call. Gives the call back where it may not: it must run.

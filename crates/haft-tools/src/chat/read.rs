@@ -65,6 +65,8 @@ impl ReadMessages {
         let declaration = ToolDeclaration::new(id("read_messages"), description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "chat".to_owned();
+            // The conversation has grown since.
+            facts.never_repeats = true;
             facts.idempotent = true;
             facts.no_compress = true;
             // It has a budget of its own and pages by lines.

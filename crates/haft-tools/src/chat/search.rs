@@ -68,6 +68,8 @@ impl SearchChat {
         let declaration = ToolDeclaration::new(id("search"), description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "chat".to_owned();
+            // The conversation has grown since.
+            facts.never_repeats = true;
             facts.idempotent = true;
             facts.example = json!({"query": "the name of the ship"}).as_object().cloned();
         });

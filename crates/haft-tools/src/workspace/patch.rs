@@ -54,6 +54,8 @@ impl ApplyPatch {
         let declaration = ToolDeclaration::new(id("apply_patch"), description, schema, Effect::Write)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "workspace".to_owned();
+            // The files are those of the run at hand, whatever another run read.
+            facts.never_repeats = true;
             facts.example = json!({
                 "path": "output/main.md", "old_string": "The lamp was dark.", "new_string": "The lamp burned low.",
             })

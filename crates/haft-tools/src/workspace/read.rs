@@ -49,6 +49,8 @@ impl ReadFile {
         let declaration = ToolDeclaration::new(id("read_file"), description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "workspace".to_owned();
+            // The files are those of the run at hand, whatever another run read.
+            facts.never_repeats = true;
             facts.idempotent = true;
             facts.no_compress = true;
             // It pages by lines itself.

@@ -59,6 +59,8 @@ impl SearchFiles {
         let declaration = ToolDeclaration::new(id("search_files"), description, schema, Effect::Read)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "workspace".to_owned();
+            // The files are those of the run at hand, whatever another run read.
+            facts.never_repeats = true;
             facts.idempotent = true;
             facts.example = json!({"query": "lighthouse keeper", "path": "output"}).as_object().cloned();
         });

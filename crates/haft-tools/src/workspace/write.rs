@@ -59,6 +59,8 @@ impl WriteFile {
         let declaration = ToolDeclaration::new(id("write_file"), description, schema, Effect::Write)?;
         let declaration = declaration.with_facts(|facts| {
             facts.category = "workspace".to_owned();
+            // The files are those of the run at hand, whatever another run read.
+            facts.never_repeats = true;
             facts.example =
                 json!({"path": "output/main.md", "content": "# The lighthouse\n"}).as_object().cloned();
         });
