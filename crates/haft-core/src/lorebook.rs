@@ -3,11 +3,14 @@
 //! Reading a book and scanning messages are pure. What a scan activates is frozen into a [`WorldInfoActivation`] before the run
 //! begins; nothing that the run does changes it.
 
+mod place;
 mod read;
 mod scan;
+mod source;
 
 pub use read::{LorebookError, read_lorebook};
 pub use scan::activate;
+pub use source::{BookError, Lorebooks};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
 //! A chat in JSON Lines as SillyTavern and its kin write it: a header with the names, then one message a line.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ChatMessage, ChatRole};
 
 /// Largest file that is read, in bytes.
-const MAX_FILE: usize = 256 << 20;
+const MAX_FILE: usize = 16 << 20;
 
 /// A chat that was read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,51 @@ pub struct ChatFile {
     pub is_group: bool,
     /// The messages; the header is none of them (CHT-02).
     pub messages: Vec<ChatMessage>,
+}
+
+impl ChatFile {
+    /// A chat with these names in its header; it is a group's if more than one character speaks.
+    pub fn new(user: Option<String>, character: Option<String>, messages: Vec<ChatMessage>) -> Self {
+        let mut speakers = messages
+            .iter()
+            .filter(|message| message.role == ChatRole::Assistant)
+            .filter_map(|message| message.name.as_deref());
+        let first = speakers.next();
+        let is_group = speakers.any(|name| Some(name) != first);
+        Self { user, character, is_group, messages }
+    }
+
+    /// The chat as a file that [`read_chat_file`] reads again. Messages without a name get that of the header, else `User`,
+    /// `Assistant` or `System`.
+    ///
+    /// ```
+    /// use haft_core::chat::{ChatFile, ChatMessage, ChatRole, read_chat_file};
+    /// let message = ChatMessage { role: ChatRole::User, name: Some("Ada".into()), text: "A friend.".into() };
+    /// let chat = ChatFile::new(Some("Ada".into()), None, vec![message]);
+    /// assert_eq!(read_chat_file(&chat.to_jsonl())?, chat);
+    /// # Ok::<(), haft_core::chat::ChatFileError>(())
+    /// ```
+    pub fn to_jsonl(&self) -> String {
+        let (user, character) = (self.user.as_deref(), self.character.as_deref());
+        let mut header = Map::new();
+        let names = [("user_name", user), ("character_name", character)];
+        header.extend(names.into_iter().filter_map(|(key, name)| Some((key.to_owned(), json!(name?)))));
+        header.insert("chat_metadata".to_owned(), json!({}));
+        let mut file = Value::Object(header).to_string();
+        for message in &self.messages {
+            let name = message.name.as_deref().unwrap_or_else(|| match message.role {
+                ChatRole::User => user.unwrap_or("User"),
+                ChatRole::Assistant => character.unwrap_or("Assistant"),
+                ChatRole::System => "System",
+            });
+            let (is_user, is_system) = (message.role == ChatRole::User, message.role == ChatRole::System);
+            let line = json!({"name": name, "is_user": is_user, "is_system": is_system, "mes": message.text});
+            file.push('\n');
+            file.push_str(&line.to_string());
+        }
+        file.push('\n');
+        file
+    }
 }
 
 /// Why a file is no chat.
@@ -75,15 +120,7 @@ pub fn read_chat_file(text: &str) -> Result<ChatFile, ChatFileError> {
         header.get(key).and_then(Value::as_str).filter(|name| !name.is_empty()).map(str::to_owned)
     };
     let messages = lines.map(|(at, line)| message(at + 1, line)).collect::<Result<Vec<_>, _>>()?;
-    let mut speakers: Vec<&str> = messages
-        .iter()
-        .filter(|message| message.role == ChatRole::Assistant)
-        .filter_map(|message| message.name.as_deref())
-        .collect();
-    speakers.sort_unstable();
-    speakers.dedup();
-    let is_group = speakers.len() > 1;
-    Ok(ChatFile { user: named("user_name"), character: named("character_name"), is_group, messages })
+    Ok(ChatFile::new(named("user_name"), named("character_name"), messages))
 }
 
 fn message(line: usize, text: &str) -> Result<ChatMessage, ChatFileError> {
@@ -147,7 +184,29 @@ mod tests {
         assert!(shown(&format!("{HEADER}\n{{")).starts_with("line 3 is no message: "));
     }
 
+    #[test]
+    fn a_file_that_is_too_long_is_not_read() {
+        let text = format!("{HEADER}{}", " ".repeat(MAX_FILE));
+        assert_eq!(read_chat_file(&text).unwrap_err().to_string(), "the file is larger than 16 MiB");
+    }
+
+    fn said() -> impl Strategy<Value = ChatMessage> {
+        let role = prop_oneof![Just(ChatRole::User), Just(ChatRole::Assistant), Just(ChatRole::System)];
+        (role, "[A-Z][a-z]{0,3}", ".{0,12}")
+            .prop_map(|(role, name, text)| ChatMessage { role, name: Some(name), text })
+    }
+
     proptest! {
+        // CHT-02
+        #[test]
+        fn what_is_written_is_read_back(
+            user in proptest::option::of("[A-Z][a-z]{0,3}"),
+            messages in proptest::collection::vec(said(), 0..6),
+        ) {
+            let chat = ChatFile::new(user, None, messages);
+            prop_assert_eq!(read_chat_file(&chat.to_jsonl()), Ok(chat));
+        }
+
         #[test]
         fn foreign_lines_are_never_a_panic(lines in proptest::collection::vec("[{}\\[\\]\":a-z0-9, ]{0,20}", 0..6)) {
             let _chat = read_chat_file(&format!("{HEADER}{}", lines.join("\n")));
