@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Show the tools that a model would see
     #[command(after_help = "Example: haft tools show file_read --profile nanoclaw")]
     Tools(ToolsArgs),
-    /// List, show and delete conversations
+    /// List, show, import, export and delete conversations
     #[command(after_help = "Example: haft sessions show last")]
     Sessions(SessionsArgs),
     /// List and print the artifacts of a session
@@ -81,6 +81,9 @@ pub(crate) enum Command {
     /// Read, export and verify the journals of runs
     #[command(after_help = "Example: haft audit verify")]
     Audit(AuditArgs),
+    /// Run a recorded run again, in memory, and tell the first difference; exit 1 if there is one
+    #[command(after_help = "Example: haft replay last --json")]
+    Replay(ReplayArgs),
     /// Show what works on this machine
     #[command(after_help = "Example: haft doctor")]
     Doctor,
@@ -201,6 +204,18 @@ pub(crate) enum SessionsCommand {
     /// Print the messages of a session
     #[command(after_help = "Example: haft sessions show last")]
     Show {
+        /// Its id, or `last`
+        id: String,
+    },
+    /// Make a session of a chat of another program: JSON Lines, a header first, then one message a line
+    #[command(after_help = "Example: haft sessions import chat.jsonl --profile tauritavern")]
+    Import {
+        /// The file, of at most 16 MB
+        file: PathBuf,
+    },
+    /// Print the conversation of a session as JSON Lines, for other programs
+    #[command(after_help = "Example: haft sessions export last > chat.jsonl")]
+    Export {
         /// Its id, or `last`
         id: String,
     },
@@ -418,6 +433,12 @@ pub(crate) enum AuditCommand {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Its id, or `last`
+    pub(crate) run: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
@@ -476,7 +497,7 @@ mod tests {
 
     #[test]
     fn commands_of_later_issues_are_absent() {
-        for line in ["serve", "mcp", "undo", "replay", "gc", "call x --nope", "--store postgres://h tools"] {
+        for line in ["serve", "mcp", "undo", "gc", "call x --nope", "--store postgres://h tools"] {
             assert_eq!(read(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

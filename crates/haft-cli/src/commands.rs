@@ -14,6 +14,7 @@ pub(crate) mod policy;
 pub(crate) mod profile;
 pub(crate) mod project;
 pub(crate) mod questions;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod tools;

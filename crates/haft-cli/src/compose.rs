@@ -24,6 +24,7 @@ use haft_store::SqliteStore;
 use tokio::sync::Notify;
 
 use crate::current::RulesOnDisk;
+use crate::agents::HomeAgents;
 use crate::exit::Failure;
 use crate::folders;
 use crate::secrets;
@@ -33,6 +34,7 @@ use crate::terminal::screen::Screen;
 use crate::terminal::surface::TerminalSurface;
 use crate::toolset;
 use crate::unattended;
+use crate::world_info::HomeBooks;
 
 /// Store and engine over the home.
 pub(crate) struct Workplace {
@@ -155,6 +157,7 @@ impl Workplace {
         let row = self.engine.find(&session).await?;
         let (name, mut loaded) = self.setup.profile(row.as_ref().map(|row| row.profile.as_str()))?;
         let tools = self.setup.compile(&loaded)?;
+        HomeBooks::of(self.setup.home.root()).check(&loaded.profile)?;
         let named = self.setup.globals.project.as_deref().map(ProjectId::from);
         let project = named.or_else(|| row.and_then(|row| row.project));
         let project_folder = match &project {
@@ -216,6 +219,7 @@ impl Workplace {
     pub(crate) fn options(&self, chosen: &Chosen, surface: &str) -> RunOptions {
         let mut options = RunOptions::new(chosen.profile.clone(), surface);
         options.yes = self.setup.globals.yes;
+        options.agents = HomeAgents::of(&self.setup, self.store.clone());
         options.policy_now = chosen.current.clone().map(|current| current as Arc<dyn CurrentPolicy>);
         options
     }

@@ -58,6 +58,8 @@ pub(crate) struct ModelEntry {
     pub(crate) seed: Option<u64>,
     /// Most tokens of one answer.
     pub(crate) max_tokens: Option<u32>,
+    /// Tokens of a request and its answer together that the model takes.
+    pub(crate) context_tokens: Option<u64>,
     /// Longest wait for the next bytes of an answer, in seconds.
     pub(crate) idle_timeout_s: Option<u64>,
     /// What a million tokens cost.
@@ -188,6 +190,7 @@ fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
         max_tokens: table
             .whole("max_tokens", 1, u64::from(u32::MAX))
             .and_then(|tokens| u32::try_from(tokens).ok()),
+        context_tokens: table.whole("context_tokens", 256, u64::MAX),
         idle_timeout_s: table.whole("idle_timeout_s", 1, 24 * 3600),
         price: price(&table),
         extra: table
@@ -255,6 +258,7 @@ mod tests {
             temperature = 0
             seed = 7
             max_tokens = 512
+            context_tokens = 8192
             idle_timeout_s = 30
             price = { input = 3, output = 0.25 }
             extra = { thinking = { type = "adaptive" } }
@@ -283,6 +287,7 @@ mod tests {
                     temperature: Some(0.0),
                     seed: Some(7),
                     max_tokens: Some(512),
+                    context_tokens: Some(8_192),
                     idle_timeout_s: Some(30),
                     price: Some(Price { input: Money(3_000_000), output: Money(250_000) }),
                     extra: serde_json::json!({"thinking": {"type": "adaptive"}}).as_object().unwrap().clone(),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use haft_core::consent::HostPlaces;
+use haft_core::lorebook::Lorebooks;
 use haft_core::ports::{BlobRows, BoxFuture, ProjectRow};
 use haft_core::{Digest, ErrorCode, Services, ToolError};
 use haft_store::SqliteStore;
@@ -20,6 +21,7 @@ use haft_tools::host::HostFiles;
 use haft_tools::skills::SkillFolders;
 
 use crate::surroundings;
+use crate::world_info::HomeBooks;
 
 /// The folders of the projects as they stood when this process began.
 #[derive(Debug)]
@@ -121,6 +123,7 @@ pub(crate) fn insert(
 ) {
     services.insert::<dyn HostFiles>(Arc::new(Machine(places(home))));
     services.insert::<dyn SkillFolders>(Arc::new(HomeSkills(home.join("skills"))));
+    services.insert::<dyn Lorebooks>(Arc::new(HomeBooks::of(home)));
     let folders = projects.into_iter().map(|row| (row.id.to_string(), row.path)).collect();
     services.insert::<dyn ProjectFolders>(Arc::new(NamedFolders(folders)));
     services.insert::<dyn BeforeImages>(Arc::new(StoredImages(store)));

@@ -3,6 +3,7 @@
 //! Start reading at [`args`] for the words and at [`commands`] for what they do; [`setup`] is what most of them start from.
 //! Nothing here decides what a call may do: the engine's path does.
 
+mod agents;
 mod args;
 mod call_arguments;
 mod calls;
@@ -28,6 +29,7 @@ mod terminal;
 mod toolset;
 mod unattended;
 mod untrusted;
+mod world_info;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -88,6 +90,7 @@ fn run(cli: Cli, globals: Globals, output: Output) -> Result<Exit, Failure> {
         Command::Artifacts(arguments) => block_on(c::artifacts::run(setup(globals)?, arguments.command)),
         Command::Project(arguments) => block_on(c::project::run(setup(globals)?, arguments.command)),
         Command::Audit(arguments) => block_on(c::audit::run(setup(globals)?, arguments.command)),
+        Command::Replay(arguments) => block_on(c::replay::run(setup(globals)?, &arguments.run)),
         Command::Grants(arguments) => block_on(c::grants::run(setup(globals)?, arguments.command)),
         Command::Policy(arguments) => block_on(c::policy::run(setup(globals)?, arguments.command)),
         Command::Doctor => block_on(c::doctor::run(globals, output)),

@@ -69,7 +69,10 @@ fn make(
         ModelName::Scripted(file) => {
             let text = surroundings::text(Path::new(file))
                 .map_err(|reason| Failure::usage(format!("the script `{file}` cannot be read: {reason}")))?;
-            let script = Scripted::from_jsonl(file, &text).map_err(Failure::usage)?;
+            let mut script = Scripted::from_jsonl(file, &text).map_err(Failure::usage)?;
+            if let Some(call_ids) = profile.call_ids {
+                script = script.with_call_ids(held_to(call_ids));
+            }
             match dialect {
                 None | Some(NATIVE) => Ok(Arc::new(script)),
                 Some(dialect) => {
@@ -82,10 +85,10 @@ fn make(
             let grammar = grammar_of(entry_name, entry, setup)?;
             let mut made = of_entry(entry_name, entry, key_of(entry_name, entry)?)?;
             made.grammar = grammar;
-            connect(made, dialect, Some(blobs))
+            connect(under(made, profile), Some(blobs))
         }
         ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
-            connect(of_name(&name, None)?, dialect, Some(blobs))
+            connect(under(of_name(&name, None)?, profile), Some(blobs))
         }
     }
 }
@@ -108,7 +111,7 @@ pub(crate) fn check_entry(name: &str, entry: &ModelEntry) -> Result<(), Failure>
     let parsed = ModelName::parse(&entry.url).map_err(Failure::usage)?;
     match parsed {
         ModelName::OpenAi(_) | ModelName::Address { .. } | ModelName::Anthropic(_) | ModelName::Gemini(_) => {
-            connect(of_entry(name, entry, Some(Secret::new("none")))?, None, None).map(|_| ())
+            connect(of_entry(name, entry, Some(Secret::new("none")))?, None).map(|_| ())
         }
         ModelName::Scripted(_) | ModelName::Demo | ModelName::Entry(_) => Err(no_address(&entry.url)),
     }
@@ -187,6 +190,7 @@ fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_
     made.temperature = entry.temperature;
     made.seed = entry.seed;
     made.max_tokens = entry.max_tokens;
+    made.context_tokens = entry.context_tokens;
     made.idle_timeout = entry.idle_timeout_s.map_or(made.idle_timeout, Duration::from_secs);
     made.call_ids = match entry.call_ids {
         CallIds::Host => haft_models::CallIds::Host,
@@ -198,15 +202,28 @@ fn of_entry(name: &str, entry: &ModelEntry, key: Option<Secret>) -> Result<haft_
     Ok(made)
 }
 
-/// The profile's dialect beats the entry's.
+/// The entry as the profile wants it: its dialect and its contract about ids beat the entry's.
+fn under(mut entry: haft_models::ModelEntry, profile: &Profile) -> haft_models::ModelEntry {
+    if let Some(dialect) = &profile.dialect {
+        entry.dialect.clone_from(dialect);
+    }
+    if let Some(call_ids) = profile.call_ids {
+        entry.call_ids = held_to(call_ids);
+    }
+    entry
+}
+
+fn held_to(call_ids: haft_core::profile::CallIds) -> haft_models::CallIds {
+    match call_ids {
+        haft_core::profile::CallIds::Host => haft_models::CallIds::Host,
+        haft_core::profile::CallIds::Provider => haft_models::CallIds::Provider,
+    }
+}
+
 fn connect(
-    mut entry: haft_models::ModelEntry,
-    dialect: Option<&str>,
+    entry: haft_models::ModelEntry,
     blobs: Option<Arc<dyn BlobRows>>,
 ) -> Result<Arc<dyn Model>, Failure> {
-    if let Some(dialect) = dialect {
-        entry.dialect = dialect.to_owned();
-    }
     let made = match blobs {
         Some(blobs) => haft_models::connect_with_images(entry, blobs),
         None => haft_models::connect(entry),

@@ -3,12 +3,14 @@
 //! [`front`] reads one file, [`layers`] lays a file over what it extends, [`sources`] finds files and presets, and
 //! [`mod@write`] writes a profile in the same form. The result is a plain [`Profile`].
 
+mod delegation;
 mod front;
 mod layers;
 mod limits;
 mod running;
 mod skills;
 mod sources;
+mod workspace;
 mod write;
 
 use haft_core::policy::Rule;
@@ -19,7 +21,7 @@ use crate::document::FileError;
 use crate::home::Home;
 use crate::rules;
 
-pub(crate) use sources::{ProfileName, ProfileSource, all_names, find};
+pub(crate) use sources::{ProfileName, ProfileSource, all_names, find, own_names};
 pub(crate) use write::as_file;
 
 /// A profile, resolved.

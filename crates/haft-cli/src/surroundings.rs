@@ -20,17 +20,17 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Who sits at this machine, as it says.
+pub(crate) fn login_name() -> Option<String> {
+    variable("USER").or_else(|| variable("USERNAME"))
+}
+
 /// A new file at `path`, to be written.
 pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
         let failure = Failure::usage(format!("`{}` cannot be made: {error}", path.display()));
         failure.hint("Name a file that is not there yet, in a folder that is.")
     })
-}
-
-/// Who sits at this machine, as it says.
-pub(crate) fn login_name() -> Option<String> {
-    variable("USER").or_else(|| variable("USERNAME"))
 }
 
 /// `path` as an absolute path, by the working folder.

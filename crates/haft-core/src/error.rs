@@ -50,6 +50,18 @@ codes! {
     RUN_BUDGET_EXHAUSTED = "agent.run_budget_exhausted";
     /// The same call failed, or the same wish was refused, again and again.
     NO_PROGRESS = "agent.no_progress";
+    /// The model answered without a call where a tool must end its work (EXE-16).
+    TOOL_CALL_REQUIRED = "model.tool_call_required";
+    /// Another agent was called in the same batch before (DEL-18).
+    SUPERSEDED = "agent.superseded";
+    /// There is no such agent, or this one may not call it (DEL-01, DEL-10).
+    NO_SUCH_AGENT = "agent.not_callable";
+    /// The agent that was called failed.
+    AGENT_FAILED = "agent.task_failed";
+    /// The run has given as many tasks as it may, or agents call agents too deep.
+    TOO_MANY_TASKS = "agent.too_many_tasks";
+    /// Tasks of the agent that would hand over are not done (DEL-11).
+    HANDOFF_PENDING_TASKS = "agent.handoff_pending_tasks";
     /// All rounds are used up (GAT-06).
     MAX_TOOL_ROUNDS = "agent.max_tool_rounds_exceeded";
 }

@@ -59,6 +59,10 @@ text_id!(
     InvocationId
 );
 text_id!(
+    /// One piece of work that an agent of a run was given (`task_<n>`), counted in the run; also its key in the workspace (DEL-17).
+    TaskId
+);
+text_id!(
     /// One durable question to a person (`q_…`).
     ConsentId
 );

@@ -10,6 +10,7 @@
 //! This crate is pure: no input or output, no clock, no environment, no randomness, no async runtime. It must
 //! never depend on a dialect, a provider's wire format or a storage engine.
 
+pub mod agents;
 pub mod artifact;
 pub mod budget;
 pub mod call;
@@ -17,13 +18,14 @@ pub mod capability;
 pub mod catalog;
 pub mod channel;
 pub mod chat;
+pub mod chat_host;
 pub mod consent;
 pub mod declaration;
 pub mod descriptor;
 pub mod error;
 pub mod event;
-pub mod facts;
 pub mod exit;
+pub mod facts;
 pub mod gate;
 pub mod grant;
 pub mod ids;
@@ -65,7 +67,9 @@ pub use facts::{Effect, Placement, ResultCap, ToolFacts};
 pub use gate::Gate;
 pub use grant::{Grant, Lifetime};
 pub use haft_schema::{Digest, Schema};
-pub use ids::{CallId, ConsentId, GrantId, InvocationId, ProjectId, RunId, SessionId, ToolId, WireId};
+pub use ids::{
+    CallId, ConsentId, GrantId, InvocationId, ProjectId, RunId, SessionId, TaskId, ToolId, WireId,
+};
 pub use journal::{Batch, Committed, Payload, SealedRecord};
 pub use path::{AdmittedCall, AuthorizedCall, DecidedCall, PreparedArguments, PreparedCall, StartedCall};
 pub use ports::{BoxFuture, Cancel, Clock, Ids, Model, Store, Timestamp, Tool, ToolContext};

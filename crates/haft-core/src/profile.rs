@@ -5,6 +5,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::agents::DelegationPolicy;
 use crate::budget::Budgets;
 use crate::capability::Capabilities;
 use crate::facts::Permission;
@@ -14,6 +15,7 @@ use crate::render::Renderer;
 use crate::skills::SkillPolicy;
 use crate::spill::SpillPolicy;
 use crate::streak::LoopLimits;
+use crate::workspace::WorkspaceRoots;
 
 /// What kind of run a profile makes (CONFLICT-26).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,6 +45,16 @@ pub enum BreachPolicy {
     ToolError,
     /// The run fails.
     FailFast,
+}
+
+/// Whose ids of calls count (CONFLICT-31).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallIds {
+    /// The host's own. Those of the model's server are paired inside their turn, whatever they are.
+    Host,
+    /// Those of the model's server: a missing or a repeated one fails the run.
+    Provider,
 }
 
 /// Which tools an agent has.
@@ -206,9 +218,21 @@ pub struct Profile {
     pub unknown_alias: BreachPolicy,
     /// Native arguments that are not JSON.
     pub malformed_arguments: BreachPolicy,
+    /// Whose ids of calls count, where the profile says so; it beats the model entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_ids: Option<CallIds>,
+    /// How it works with other agents.
+    #[serde(default, skip_serializing_if = "DelegationPolicy::is_default")]
+    pub delegation: DelegationPolicy,
+    /// Which roots of a run's workspace it sees and may write (WSP-01).
+    #[serde(default, skip_serializing_if = "WorkspaceRoots::is_default")]
+    pub workspace: WorkspaceRoots,
     /// Which skills it sees, and how much of them it may read (SKL-01, SKL-04).
     #[serde(default, skip_serializing_if = "SkillPolicy::is_default")]
     pub skills: SkillPolicy,
+    /// Books of world info that are looked through when a run begins, by name (WLD-02).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub world_info: Vec<String>,
     /// Hidden cap of `read_artifact`, in characters (ART-05, CFG-02 `READ_ARTIFACT_MAX_CHARS`).
     pub read_artifact_chars: u64,
     /// Most tokens of one answer, where the profile limits it.
@@ -264,7 +288,11 @@ impl Profile {
             approval: ApprovalMode::default(),
             unknown_alias: BreachPolicy::ToolError,
             malformed_arguments: BreachPolicy::ToolError,
+            delegation: DelegationPolicy::default(),
+            call_ids: None,
+            workspace: WorkspaceRoots::default(),
             skills: SkillPolicy::default(),
+            world_info: Vec::new(),
             read_artifact_chars: 50_000,
             max_tokens: None,
             temperature: None,

@@ -3,12 +3,15 @@
 //!
 //! The tools check arguments and say what happened; what a commit or an end means for the run is its owner's.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::ToolError;
 use crate::ports::BoxFuture;
 use crate::workspace::WorkspaceVersion;
 
 /// How a text goes into the message of the conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommitMode {
     /// In the place of what the message held.
     Replace,

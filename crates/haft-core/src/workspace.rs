@@ -12,6 +12,7 @@ pub use path::{WorkspacePath, WorkspaceRoot};
 use std::sync::Arc;
 
 use haft_schema::Digest;
+use serde::{Deserialize, Serialize};
 
 use crate::error::ToolError;
 use crate::ids::InvocationId;
@@ -28,7 +29,7 @@ pub const BROKEN: crate::ErrorCode = crate::ErrorCode::new("workspace.inconsiste
 /// assert!(narrow.sees(WorkspaceRoot::ToolResults) && !narrow.writes(WorkspaceRoot::ToolResults));
 /// assert!(WorkspaceRoots::default().writes(WorkspaceRoot::Persist));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceRoots {
     visible: Vec<WorkspaceRoot>,
     writable: Vec<WorkspaceRoot>,
@@ -48,6 +49,11 @@ impl WorkspaceRoots {
                 .copied()
                 .collect(),
         }
+    }
+
+    /// True for what holds where a profile says nothing.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 
     /// True if the root is seen.

@@ -5,7 +5,7 @@
 //! the request before; its answer is bounded by `max_tokens`.
 
 use haft_core::budget::{Amounts, Limits, Money, Price, Resource};
-use haft_core::message::Message;
+use haft_core::message::{Message, ResultMessage};
 use haft_core::ports::{ModelRequest, Usage};
 
 /// Longest answer of the last turn, in tokens.
@@ -112,6 +112,17 @@ impl Meter {
         }
     }
 
+    /// Bytes of a request that probably has so many tokens.
+    pub(crate) fn bytes_for(&self, tokens: u64) -> u64 {
+        match self.before {
+            Some((bytes, counted)) if bytes > 0 && counted > 0 => {
+                let bytes = u128::from(tokens) * u128::from(bytes) / u128::from(counted);
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+            Some(_) | None => tokens.saturating_mul(BYTES_A_TOKEN),
+        }
+    }
+
     /// What a request of so many bytes used: what the provider says, else an estimate.
     pub(crate) fn used(&mut self, bytes: u64, answer_bytes: u64, usage: Option<Usage>) -> Usage {
         let usage = usage.unwrap_or_else(|| Usage {
@@ -147,11 +158,13 @@ fn message_bytes(message: &Message) -> u64 {
             let written = serde_json::to_string(calls).map_or(0, |text| text.len());
             raw.as_deref().map_or(text.len() + written, str::len) as u64
         }
-        Message::Results(results) => results
-            .iter()
-            .map(|result| result.body.len() as u64 + result.images.len() as u64 * BYTES_AN_IMAGE)
-            .fold(0, u64::saturating_add),
+        Message::Results(results) => results.iter().map(result_bytes).fold(0, u64::saturating_add),
     }
+}
+
+/// Bytes that a result counts for.
+pub(crate) fn result_bytes(result: &ResultMessage) -> u64 {
+    result.body.len() as u64 + result.images.len() as u64 * BYTES_AN_IMAGE
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_core::artifact::Artifacts;
-use haft_core::{ArtifactVersion, ErrorCode, ToolError};
+use haft_core::{ArtifactVersion, ErrorCode, InvocationId, ToolError};
 
 /// All versions of all artifacts of a session.
 #[derive(Debug, Default)]
@@ -18,7 +18,15 @@ struct State {
     /// Versions by artifact id, oldest first.
     versions: BTreeMap<String, Vec<ArtifactVersion>>,
     /// Versions that no record tells of yet.
-    staged: Vec<(String, u32)>,
+    staged: Vec<Staged>,
+}
+
+/// A version and who made it.
+#[derive(Debug)]
+struct Staged {
+    by: InvocationId,
+    id: String,
+    version: u32,
 }
 
 impl SessionArtifacts {
@@ -30,10 +38,13 @@ impl SessionArtifacts {
         Self { state: Mutex::new(State { versions, staged: Vec::new() }) }
     }
 
-    /// Keeps what the ended call told of and forgets what else it staged.
-    pub(crate) fn settle(&self, told: &[&ArtifactVersion]) {
+    /// Keeps what the ended call of `by` told of and forgets what else that agent staged.
+    pub(crate) fn settle(&self, by: &InvocationId, told: &[&ArtifactVersion]) {
         let mut state = self.lock();
-        for (id, version) in std::mem::take(&mut state.staged) {
+        let (own, others) = std::mem::take(&mut state.staged).into_iter().partition(|one| one.by == *by);
+        state.staged = others;
+        let own: Vec<Staged> = own;
+        for Staged { id, version, .. } in own {
             if told.iter().any(|one| one.id == id && one.version == version) {
                 continue;
             }
@@ -46,6 +57,11 @@ impl SessionArtifacts {
         }
     }
 
+    /// The newest versions by id.
+    pub(crate) fn newest(&self) -> Vec<ArtifactVersion> {
+        self.lock().versions.values().filter_map(|versions| versions.last().cloned()).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,6 +71,8 @@ impl SessionArtifacts {
 #[derive(Debug, Clone)]
 pub(crate) struct RunArtifacts {
     pub(crate) session: Arc<SessionArtifacts>,
+    /// Whose calls see them.
+    pub(crate) invocation: InvocationId,
     pub(crate) read_cap: u64,
 }
 
@@ -69,7 +87,7 @@ impl Artifacts for RunArtifacts {
     }
 
     fn list(&self) -> Vec<ArtifactVersion> {
-        self.session.lock().versions.values().filter_map(|versions| versions.last().cloned()).collect()
+        self.session.newest()
     }
 
     fn stage(&self, version: ArtifactVersion) -> Result<(), ToolError> {
@@ -83,7 +101,8 @@ impl Artifacts for RunArtifacts {
             );
             return Err(ToolError::new(ErrorCode::new("artifact.version_conflict"), text));
         }
-        state.staged.push((version.id.clone(), version.version));
+        let by = self.invocation.clone();
+        state.staged.push(Staged { by, id: version.id.clone(), version: version.version });
         state.versions.entry(version.id.clone()).or_default().push(version);
         Ok(())
     }

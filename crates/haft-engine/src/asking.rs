@@ -5,19 +5,21 @@ use std::time::Duration;
 
 use haft_core::budget::{Amounts, Reservation, Resource};
 use haft_core::event::RunEvent;
+use haft_core::exit::Role;
 use haft_core::journal::{ModelRequestCreated, ModelRequestFailed, Payload};
 use haft_core::mask::{Mask, MaskedStream, View};
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelError, ModelRequest, ModelTurn, TurnSink};
 use haft_core::profile::ExecutionMode;
 use haft_core::turn::model_tools;
-use haft_core::{ErrorCode, RunId, ToolChoice, ToolTurnContract};
+use haft_core::{ErrorCode, InvocationId, RunId, ToolChoice, ToolTurnContract};
 use serde_json::{Map, json};
 
 use crate::allowance::{Affordable, Allowance, afford, bytes_of, spent};
 use crate::error::EngineError;
 use crate::run::{Driver, EventSink};
 use crate::session::SessionInner;
+use crate::trim;
 
 /// What is asked.
 pub(crate) struct Ask<'a> {
@@ -27,6 +29,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) contract: &'a ToolTurnContract,
     /// What the host told the model with its last turn; none in all others.
     pub(crate) note: Option<String>,
+    /// What the host added to the conversation since the request before.
+    pub(crate) told: Vec<String>,
 }
 
 /// What came of it.
@@ -49,7 +53,9 @@ impl Driver {
     ) -> Result<Asked, EngineError> {
         let mut request = self.request(ask.contract, messages);
         let limits = self.bounds.ledger.left();
-        let is_metered = limits.model_tokens.is_some() || limits.money.is_some();
+        let room = model.traits().context_tokens;
+        let is_metered = limits.model_tokens.is_some() || limits.money.is_some() || room.is_some();
+        let shortened = room.map_or(0, |room| self.make_room(&mut request, room));
         let bytes = if is_metered { bytes_of(&request) } else { 0 };
         let prompt = self.bounds.meter.estimate(bytes);
         let is_last = ask.note.is_some();
@@ -70,7 +76,7 @@ impl Driver {
             Ok(reservation) => reservation,
             Err(exhausted) => return Ok(Asked::TooDear(exhausted.resource)),
         };
-        self.note_request(model, ask, &request)?;
+        self.note_request(model, ask, &request, shortened)?;
         self.writer.commit().await?;
         if self.stopper.run_is_stopped() {
             self.bounds.ledger.settle(reservation, Amounts::default());
@@ -79,6 +85,10 @@ impl Driver {
         let cancel = self.stopper.run_token();
         let mut sink = Deltas {
             run: self.writer.run.clone(),
+            child: self.task.as_ref().and_then(|task| match task.role {
+                Role::Child => Some((self.invocation.clone(), self.agent.clone())),
+                Role::Root | Role::Handoff => None,
+            }),
             session: self.session.clone(),
             events: self.options.events.clone(),
             mask: self.writer.mask.clone(),
@@ -113,7 +123,8 @@ impl Driver {
     fn request(&self, contract: &ToolTurnContract, messages: &[Message]) -> ModelRequest {
         let profile = &self.options.profile;
         ModelRequest {
-            system: profile.prompt.clone(),
+            agent: self.agent.clone(),
+            system: self.system_prompt(),
             messages: messages.to_vec(),
             tools: match contract.choice {
                 ToolChoice::None => Vec::new(),
@@ -130,6 +141,13 @@ impl Driver {
             temperature: profile.temperature,
             seed: None,
         }
+    }
+
+    /// Shortens old results so that request and answer fit into `room` tokens; gives how many.
+    fn make_room(&self, request: &mut ModelRequest, room: u64) -> u64 {
+        let answer = request.max_tokens.map_or(room / 8, u64::from).min(room / 2);
+        let most = self.bounds.meter.bytes_for(room.saturating_sub(answer));
+        trim::fit(request, most, self.options.profile.renderer)
     }
 
     /// Milliseconds that a turn may take; none is no limit. All but the last leave time for that.
@@ -156,6 +174,7 @@ impl Driver {
         model: &dyn Model,
         ask: &Ask<'_>,
         request: &ModelRequest,
+        shortened: u64,
     ) -> Result<(), EngineError> {
         let created = ModelRequestCreated {
             invocation: self.invocation.clone(),
@@ -165,6 +184,8 @@ impl Driver {
             messages: request.messages.len() as u64,
             contract: ask.contract.clone(),
             note: ask.note.clone(),
+            told: ask.told.clone(),
+            shortened,
         };
         self.writer.note(&Payload::ModelRequestCreated(created), Map::new())
     }
@@ -195,6 +216,8 @@ impl Driver {
 /// Hands stream deltas to the surfaces, masked: what may become a secret waits for what follows it.
 struct Deltas {
     run: RunId,
+    /// The agent that speaks, where it is not the run itself: then its words are no answer to the person.
+    child: Option<(InvocationId, String)>,
     session: Arc<SessionInner>,
     events: Arc<dyn EventSink>,
     mask: Mask,
@@ -206,7 +229,14 @@ impl Deltas {
     fn send(&self, kind: &str, key: &str, text: &str) {
         if !text.is_empty() {
             let time = self.session.clock().now();
-            self.events.event(&RunEvent::delta(&self.run, time, kind, json!({ key: text })));
+            let event = match &self.child {
+                None => RunEvent::delta(&self.run, time, kind, json!({ key: text })),
+                Some((invocation, agent)) => {
+                    let payload = json!({ key: text, "invocation": invocation, "agent": agent });
+                    RunEvent::delta(&self.run, time, &format!("agent_{kind}"), payload)
+                }
+            };
+            self.events.event(&event);
         }
     }
 

@@ -30,7 +30,11 @@ impl Driver {
         attempts: Vec<Attempt>,
     ) -> Result<Vec<CallOutcome>, EngineError> {
         let admissions = self.gate.admit(contract, attempts);
-        self.bench.files.take_back();
+        self.shared.files.take_back(&self.invocation);
+        if let Some(team) = &self.team {
+            team.begin_batch();
+        }
+        self.begin_publication();
         self.begin_reuse().await?;
         if self.options.profile.taint.ask {
             self.session.outside.read(self.session.store(), &self.session.lease.session).await?;
@@ -208,7 +212,11 @@ impl Driver {
             (_, folder) => folder.clone(),
         };
         let policy = match &self.options.policy_now {
-            Some(current) => current.version().map_err(|why| format!("the rules cannot be read: {why}"))?,
+            Some(current) => {
+                let now = current.version().map_err(|why| format!("the rules cannot be read: {why}"))?;
+                // The rules that can be read again are those of the root; an agent's own are frozen with it.
+                if now == self.shared.policy { self.tools.policy_version() } else { now }
+            }
             None => self.tools.policy_version(),
         };
         Ok(Circumstances { folder, policy })

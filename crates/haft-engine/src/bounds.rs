@@ -1,6 +1,7 @@
 //! What bounds one invocation: its hold on the run's budget, its streaks, and the yeses given in advance that it may use.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_core::budget::{Amounts, Ledger, Reservation, Resource};
 use haft_core::capability::Pledges;
@@ -10,7 +11,7 @@ use haft_core::ports::Timestamp;
 use haft_core::streak::{CallEnd, NoProgress, Streaks};
 use haft_core::{
     AuthorizedCall, CallId, CompiledTools, ContentPart, Digest, ErrorCode, GrantId, Profile, ResultCap,
-    RunId, Scope, ToolResult,
+    Scope, ToolResult,
 };
 use haft_schema::canonical;
 
@@ -26,7 +27,7 @@ const LAST_TURN_MS: u64 = 30_000;
 pub(crate) struct Bounds {
     pub(crate) ledger: Ledger,
     pub(crate) meter: Meter,
-    pledges: Pledges,
+    pledges: Arc<Mutex<Pledges>>,
     streaks: Streaks,
     /// What refused calls of this batch were after.
     goals: HashMap<CallId, Scope>,
@@ -35,30 +36,16 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds that profile and snapshot set, with the time running from `now`, and the grants that stand for yeses given in
-    /// advance, if nobody attends the run.
-    pub(crate) fn open(
-        profile: &Profile,
-        tools: &CompiledTools,
-        attended: bool,
-        run: &RunId,
-        now: Timestamp,
-        fresh: impl FnMut() -> GrantId,
-    ) -> (Self, Vec<Grant>) {
-        let (pledges, grants) = if attended {
-            (Pledges::default(), Vec::new())
-        } else {
-            Pledges::open(&profile.unattended, run, now, fresh)
-        };
-        let bounds = Self {
-            ledger: Ledger::root(tools.snapshot().ledger_limits(), now),
+    /// The bounds of an invocation that takes from `ledger`; the yeses in `pledges` are those of its run.
+    pub(crate) fn new(profile: &Profile, ledger: Ledger, pledges: Arc<Mutex<Pledges>>) -> Self {
+        Self {
+            ledger,
             meter: Meter::default(),
             pledges,
             streaks: Streaks::new(profile.loops),
             goals: HashMap::new(),
             held: HashMap::new(),
-        };
-        (bounds, grants)
+        }
     }
 
     /// When calls and turns with tools must be over, so that time is left for the last turn.
@@ -69,12 +56,16 @@ impl Bounds {
 
     /// True if a yes given in advance still stands in for an answer; other grants are not looked at here.
     pub(crate) fn allow(&self, grant: &Grant) -> bool {
-        self.pledges.allow(grant)
+        self.pledges().allow(grant)
     }
 
     /// Counts a use of a yes given in advance.
-    pub(crate) fn used(&mut self, grant: &GrantId) {
-        self.pledges.count(grant);
+    pub(crate) fn used(&self, grant: &GrantId) {
+        self.pledges().count(grant);
+    }
+
+    fn pledges(&self) -> MutexGuard<'_, Pledges> {
+        self.pledges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True if there is room for the result of one more call.

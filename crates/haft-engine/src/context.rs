@@ -42,7 +42,15 @@ struct CallStop {
 
 impl Stopper {
     pub(crate) fn new() -> Self {
-        let run = CancellationToken::new();
+        Self::of(CancellationToken::new())
+    }
+
+    /// A stopper for an agent that works for another one: what stops that one stops it too.
+    pub(crate) fn under(caller: &Self) -> Arc<Self> {
+        Arc::new(Self::of(caller.run.child_token()))
+    }
+
+    fn of(run: CancellationToken) -> Self {
         let call = CallStop { token: run.child_token(), running: 0 };
         Self { run, call: Mutex::new(call) }
     }

@@ -187,12 +187,22 @@ impl Earlier {
                     grants.extend(call.map(|call| (call, body.grant.id)));
                 }
                 Payload::RunStarted(_)
+                | Payload::ChatImported(_)
+                | Payload::WorldInfoActivated(_)
                 | Payload::ContextAssembled(_)
                 | Payload::ModelRequestCreated(_)
                 | Payload::ModelTurnCompleted(_)
                 | Payload::ModelRequestFailed(_)
                 | Payload::ConsentClosed(_)
                 | Payload::GrantRevoked(_)
+                | Payload::AgentTaskCreated(_)
+                | Payload::InvocationEnded(_)
+                | Payload::ChatCommitted(_)
+                | Payload::DirectOutputCaptured(_)
+                | Payload::DriftRecoveryAttempted(_)
+                | Payload::PersistPromoted(_)
+                | Payload::RunFailed(_)
+                | Payload::RunPartialSuccess(_)
                 | Payload::RunEnded(_)
                 | Payload::PayloadRedacted(_)
                 | Payload::SessionDeleted(_) => {}

@@ -143,6 +143,8 @@ pub async fn grants_of(store: &dyn Store, session: &SessionId) -> Result<Vec<Gra
                     }
                 }
                 Payload::RunStarted(_)
+                | Payload::ChatImported(_)
+                | Payload::WorldInfoActivated(_)
                 | Payload::ContextAssembled(_)
                 | Payload::ModelRequestCreated(_)
                 | Payload::ModelTurnCompleted(_)
@@ -152,6 +154,14 @@ pub async fn grants_of(store: &dyn Store, session: &SessionId) -> Result<Vec<Gra
                 | Payload::ToolCallStarted(_)
                 | Payload::ToolCallCompleted(_)
                 | Payload::ToolCallFailed(_)
+                | Payload::AgentTaskCreated(_)
+                | Payload::InvocationEnded(_)
+                | Payload::ChatCommitted(_)
+                | Payload::DirectOutputCaptured(_)
+                | Payload::DriftRecoveryAttempted(_)
+                | Payload::PersistPromoted(_)
+                | Payload::RunFailed(_)
+                | Payload::RunPartialSuccess(_)
                 | Payload::RunEnded(_)
                 | Payload::PayloadRedacted(_)
                 | Payload::SessionDeleted(_) => {}

@@ -11,7 +11,10 @@ use haft_core::render::Renderer;
 use haft_core::{CallId, CompiledTools, RequestedCall, RunId, SessionId, ToolResult};
 use serde_json::{Map, Value};
 
+use crate::committed;
 use crate::error::EngineError;
+use crate::foreground::Foreground;
+use crate::imported;
 use crate::render::result_message;
 use crate::settle::result_view;
 use crate::taken::{Taken, taken_result};
@@ -39,15 +42,32 @@ pub(crate) async fn run_messages(
     run: &RunId,
     renderer: Renderer,
 ) -> Result<Vec<Message>, EngineError> {
+    let records = store.records(run).await?;
+    messages_of(store, run, &records, renderer).await
+}
+
+/// As [`run_messages`], where the records of the run are at hand.
+pub(crate) async fn messages_of(
+    store: &dyn Store,
+    run: &RunId,
+    records: &[SealedRecord],
+    renderer: Renderer,
+) -> Result<Vec<Message>, EngineError> {
     let mut messages = Vec::new();
     let mut open = OpenTurn { renderer, calls: Vec::new(), results: HashMap::new(), taken: None };
-    let records = store.records(run).await?;
-    let taken = Taken::of(&records);
+    if let Some(chat) = imported::chat(store, run, records).await? {
+        return Ok(imported::as_model_reads(&chat));
+    }
+    if committed::is_agent_run(records)? {
+        return committed::messages(store, run, records).await;
+    }
+    let taken = Taken::of(records);
+    let mut foreground = Foreground::default();
     if !records.iter().any(|record| record.kind == "model_request_created") && is_gone(records.first()) {
         // Nobody knows whether there was a prompt; no model was asked.
         return Ok(Vec::new());
     }
-    for record in &records {
+    for record in records {
         let Some(bytes) = record.payload.as_deref() else {
             if let Some(message) = taken.message(record) {
                 open.close(&mut messages);
@@ -58,11 +78,33 @@ pub(crate) async fn run_messages(
             continue;
         };
         match Payload::read(&record.kind, bytes)? {
-            Payload::RunStarted(body) => match body.prompt {
-                Some(prompt) => messages.push(Message::User(prompt)),
-                None => return Ok(Vec::new()),
-            },
-            Payload::ModelTurnCompleted(body) => {
+            Payload::RunStarted(body) => {
+                foreground.begin(&body.profile, body.prompt.as_deref());
+                match body.prompt {
+                    Some(prompt) => messages.push(Message::User(prompt)),
+                    None => return Ok(Vec::new()),
+                }
+            }
+            Payload::AgentTaskCreated(body) => foreground.task(body),
+            Payload::ContextAssembled(body) => {
+                if let Some(opening) = foreground.context(&body) {
+                    open.close(&mut messages);
+                    messages.push(Message::User(opening));
+                }
+            }
+            Payload::ModelRequestCreated(body) if foreground.has(&body.invocation) => {
+                if !body.told.is_empty() {
+                    open.close(&mut messages);
+                    messages.extend(body.told.into_iter().map(Message::User));
+                }
+            }
+            Payload::InvocationEnded(body) => {
+                if let Some(note) = foreground.cut_off(&body) {
+                    open.close(&mut messages);
+                    messages.push(Message::User(note));
+                }
+            }
+            Payload::ModelTurnCompleted(body) if foreground.has(&body.invocation) => {
                 open.close(&mut messages);
                 open.calls =
                     body.calls.iter().map(|call| (call.call_id.clone(), call.requested.clone())).collect();
@@ -74,23 +116,34 @@ pub(crate) async fn run_messages(
                     provider_metadata: body.provider_metadata,
                 });
             }
-            Payload::ToolCallCompleted(body) => {
+            Payload::ToolCallCompleted(body) if open.has(&body.call_id) => {
                 let spilled = body.spilled_to.as_deref();
                 let path = &body.result_file.path;
                 open.insert_result(store, run, path, spilled).await?;
             }
-            Payload::ToolCallFailed(body) => {
+            Payload::ToolCallFailed(body) if open.has(&body.call_id) => {
                 open.insert_result(store, run, &body.result_file.path, None).await?;
             }
-            Payload::ContextAssembled(_)
-            | Payload::ModelRequestCreated(_)
-            | Payload::ModelRequestFailed(_)
+            // What agents did that do not speak to the person.
+            Payload::ModelRequestCreated(_)
+            | Payload::ModelTurnCompleted(_)
+            | Payload::ToolCallCompleted(_)
+            | Payload::ToolCallFailed(_) => {}
+            Payload::ModelRequestFailed(_)
+            | Payload::ChatImported(_)
+            | Payload::WorldInfoActivated(_)
             | Payload::ToolCallRequested(_)
             | Payload::ToolCallStarted(_)
             | Payload::ConsentOpened(_)
             | Payload::ConsentClosed(_)
             | Payload::GrantGiven(_)
             | Payload::GrantRevoked(_)
+            | Payload::ChatCommitted(_)
+            | Payload::DirectOutputCaptured(_)
+            | Payload::DriftRecoveryAttempted(_)
+            | Payload::PersistPromoted(_)
+            | Payload::RunFailed(_)
+            | Payload::RunPartialSuccess(_)
             | Payload::RunEnded(_)
             | Payload::PayloadRedacted(_)
             | Payload::SessionDeleted(_) => {}
@@ -114,6 +167,11 @@ struct OpenTurn {
 }
 
 impl OpenTurn {
+    /// True if the call is one of the turn.
+    fn has(&self, call: &CallId) -> bool {
+        self.calls.iter().any(|(id, _)| id == call)
+    }
+
     async fn insert_result(
         &mut self,
         store: &dyn Store,
@@ -149,7 +207,7 @@ impl OpenTurn {
 }
 
 /// A result as its audit file holds it; none if it was redacted.
-async fn stored_result(
+pub(crate) async fn stored_result(
     store: &dyn Store,
     run: &RunId,
     path: &str,
@@ -223,6 +281,10 @@ pub async fn replay_events(store: &dyn Store, run: &RunId) -> Result<Vec<RunEven
             }
             Some(Payload::ToolCallFailed(body)) => {
                 join_result(store, run, &body.result_file.path, &mut joined).await?;
+            }
+            Some(Payload::ChatCommitted(body)) => {
+                let text = committed::text_of(store, run, &body.file.path, &body.file.sha256).await?;
+                joined.insert("text".to_owned(), text.map_or(Value::Null, Value::String));
             }
             Some(_) | None => {}
         }

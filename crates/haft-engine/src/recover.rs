@@ -1,11 +1,14 @@
 //! Closing what a crash left open: every started call gets an end record, every run its end, and nothing runs again by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use haft_core::consent::Closing;
-use haft_core::journal::{Batch, ConsentClosed, Payload, RunEnded, RunStatus, ToolCallFailed};
+use haft_core::journal::{
+    AgentTaskCreated, Batch, ConsentClosed, InvocationEnded, Payload, RequestedCallRecord, RunEnded, RunStatus,
+    ToolCallFailed,
+};
 use haft_core::ports::{Clock, Lease, RunRow, Store};
-use haft_core::{CallId, ConsentId, ContentPart, ErrorCode, RunId, ToolId, ToolResult};
+use haft_core::{CallId, ConsentId, ContentPart, ErrorCode, InvocationId, RunId, ToolId, ToolResult};
 use serde_json::Map;
 
 use crate::error::EngineError;
@@ -19,6 +22,47 @@ pub struct Recovered {
     pub unknown: Vec<String>,
     /// Calls about which a person was asked and had not answered, by the name that the model used.
     pub unanswered: Vec<String>,
+}
+
+/// The code of what a crash cut off.
+pub(crate) const INTERRUPTED: &str = "agent.interrupted";
+
+/// What a crash left open in a run.
+#[derive(Default)]
+struct Open {
+    /// In call order.
+    calls: Vec<(CallId, OpenCall)>,
+    /// Agents at work, as their tasks name them.
+    tasks: Vec<AgentTaskCreated>,
+    /// Whose calls they are.
+    callers: HashMap<CallId, InvocationId>,
+}
+
+impl Open {
+    /// The calls that had started of the agents below `invocation`, itself included, by the names that the models used.
+    fn unknown_of(&self, invocation: &InvocationId) -> Vec<&str> {
+        let mut below = vec![invocation];
+        // Whoever gives a task stands before it.
+        for task in &self.tasks {
+            if below.contains(&&task.parent) {
+                below.push(&task.invocation);
+            }
+        }
+        let is_below = |id: &CallId| self.callers.get(id).is_some_and(|caller| below.contains(&caller));
+        let started = self.calls.iter().filter(|(id, call)| call.started && is_below(id));
+        started.map(|(_, call)| call.alias.as_str()).collect()
+    }
+
+    /// What is said of the agents that worked for `call`; nothing if there are none, or nothing of theirs had started.
+    fn inside(&self, call: &CallId) -> String {
+        let given = self.tasks.iter().filter(|task| task.call_id == *call);
+        let unknown: Vec<String> =
+            given.flat_map(|task| self.unknown_of(&task.invocation)).map(|name| format!("`{name}`")).collect();
+        if unknown.is_empty() {
+            return String::new();
+        }
+        format!(" The agents at work for it had started {}, and nobody knows how that went either.", unknown.join(", "))
+    }
 }
 
 struct OpenCall {
@@ -54,15 +98,16 @@ async fn close(
     let now = clock.now();
     let mut unknown = Vec::new();
     let mut unanswered = Vec::new();
-    for (call_id, call) in open {
+    for (call_id, call) in &open.calls {
         let alias = &call.alias;
         let (code, text) = if call.started {
             unknown.push(alias.clone());
             let text = format!(
-                "`{alias}` had started when Haft ended, and nobody knows how it went. Look at what it should have done before you call it again."
+                "`{alias}` had started when Haft ended, and nobody knows how it went.{} Look at what it should have done before you call it again.",
+                open.inside(call_id)
             );
             (ErrorCode::OUTCOME_UNKNOWN, text)
-        } else if let Some(consent) = call.question {
+        } else if let Some(consent) = call.question.clone() {
             unanswered.push(alias.clone());
             let closed = ConsentClosed { consent, call_id: call_id.clone(), closing: Closing::Expired };
             batch.record(now, &Payload::ConsentClosed(closed))?;
@@ -93,9 +138,9 @@ async fn close(
         })?;
         let file = batch.file(format!("tool-results/{}.json", call_id.file_stem()), bytes);
         let failed = ToolCallFailed {
-            call_id,
-            tool_id: call.tool,
-            alias: call.alias,
+            call_id: call_id.clone(),
+            tool_id: call.tool.clone(),
+            alias: call.alias.clone(),
             error_code: code,
             result_file: file,
             duration_ms: 0,
@@ -106,9 +151,28 @@ async fn close(
         };
         batch.record(now, &Payload::ToolCallFailed(failed))?;
     }
+    for task in &open.tasks {
+        let unknown: Vec<String> =
+            open.unknown_of(&task.invocation).into_iter().map(|name| format!("`{name}`")).collect();
+        let rest = if unknown.is_empty() {
+            String::new()
+        } else {
+            format!(" It had started {}, and nobody knows how that went.", unknown.join(", "))
+        };
+        let ended = InvocationEnded {
+            invocation: task.invocation.clone(),
+            task: task.task.clone(),
+            status: RunStatus::Failed,
+            error_code: Some(INTERRUPTED.to_owned()),
+            message: Some(format!("Haft ended in the middle of its work.{rest}")),
+            text: None,
+            files: Vec::new(),
+        };
+        batch.record(now, &Payload::InvocationEnded(ended))?;
+    }
     let ended = RunEnded {
         status: RunStatus::Failed,
-        error_code: Some("agent.interrupted".to_owned()),
+        error_code: Some(INTERRUPTED.to_owned()),
         message: Some(
             "Haft ended in the middle of this run; it was closed when the session was opened again."
                 .to_owned(),
@@ -120,9 +184,10 @@ async fn close(
     Ok(Recovered { run: run.id.clone(), unknown, unanswered })
 }
 
-/// Calls that were requested and have no end, in call order.
-async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenCall)>, EngineError> {
+/// What has begun and has no end.
+async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Open, EngineError> {
     let mut order: Vec<CallId> = Vec::new();
+    let mut all = Open::default();
     let mut open: BTreeMap<CallId, OpenCall> = BTreeMap::new();
     for record in store.records(run).await? {
         let Some(bytes) = record.payload.as_deref() else { continue };
@@ -147,6 +212,12 @@ async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenC
                     call.started = true;
                 }
             }
+            Payload::AgentTaskCreated(body) => all.tasks.push(body),
+            Payload::InvocationEnded(body) => all.tasks.retain(|task| task.invocation != body.invocation),
+            Payload::ModelTurnCompleted(body) => {
+                let of_agent = |call: RequestedCallRecord| (call.call_id, body.invocation.clone());
+                all.callers.extend(body.calls.into_iter().map(of_agent));
+            }
             Payload::ToolCallCompleted(body) => {
                 open.remove(&body.call_id);
             }
@@ -154,16 +225,24 @@ async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Vec<(CallId, OpenC
                 open.remove(&body.call_id);
             }
             Payload::RunStarted(_)
+            | Payload::ChatImported(_)
+            | Payload::WorldInfoActivated(_)
             | Payload::ContextAssembled(_)
             | Payload::ModelRequestCreated(_)
-            | Payload::ModelTurnCompleted(_)
             | Payload::ModelRequestFailed(_)
             | Payload::GrantGiven(_)
             | Payload::GrantRevoked(_)
+            | Payload::ChatCommitted(_)
+            | Payload::DirectOutputCaptured(_)
+            | Payload::DriftRecoveryAttempted(_)
+            | Payload::PersistPromoted(_)
+            | Payload::RunFailed(_)
+            | Payload::RunPartialSuccess(_)
             | Payload::RunEnded(_)
             | Payload::PayloadRedacted(_)
             | Payload::SessionDeleted(_) => {}
         }
     }
-    Ok(order.into_iter().filter_map(|id| open.remove(&id).map(|call| (id, call))).collect())
+    all.calls = order.into_iter().filter_map(|id| open.remove(&id).map(|call| (id, call))).collect();
+    Ok(all)
 }

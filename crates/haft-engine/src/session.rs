@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_core::artifact::Artifacts;
 use haft_core::consent::ConsentEnvironment;
 use haft_core::grant::Grant;
 use haft_core::message::Message;
@@ -14,13 +13,14 @@ use haft_core::{Digest, GrantId, Payload, ProjectId, RequestedCall, RunId, Sessi
 
 use tokio_util::task::TaskTracker;
 
-use crate::artifacts::{RunArtifacts, SessionArtifacts};
+use crate::artifacts::SessionArtifacts;
 use crate::earlier::Earlier;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::grants::{GrantBook, HeldGrant};
 use crate::handle::RunHandle;
 use crate::outside::Outside;
+use crate::persist::Kept;
 use crate::recover::{self, Recovered};
 use crate::run::{CallOutcome, RunOptions, RunOutcome};
 use crate::{run, turns};
@@ -58,6 +58,8 @@ pub(crate) struct SessionInner {
     grants: Mutex<GrantBook>,
     earlier: Mutex<Earlier>,
     pub(crate) outside: Outside,
+    /// What it keeps under `persist/`.
+    pub(crate) kept: tokio::sync::Mutex<Kept>,
     /// One run at a time; it holds the conversation so far, once a run has read it from the journal.
     pub(crate) turn: tokio::sync::Mutex<Option<Conversation>>,
 }
@@ -185,6 +187,7 @@ impl Session {
             grants: Mutex::default(),
             earlier: Mutex::default(),
             outside: Outside::default(),
+            kept: tokio::sync::Mutex::default(),
             turn: tokio::sync::Mutex::new(None),
         });
         let heartbeat = tokio::spawn(beat(inner.clone())).abort_handle();
@@ -237,7 +240,7 @@ impl Session {
 
     /// Its artifacts, newest versions by id.
     pub fn artifacts(&self) -> Vec<haft_core::ArtifactVersion> {
-        RunArtifacts { session: self.inner.artifacts.clone(), read_cap: 0 }.list()
+        self.inner.artifacts.newest()
     }
 
     /// Starts a run of one turn with these calls, whatever the profile's kind. Results come in call order.

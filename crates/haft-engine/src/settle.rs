@@ -41,9 +41,13 @@ impl Driver {
             return Err(EngineError::Identity(started.call_id().clone()));
         }
         let (artifacts, files, workspace) = split(changes);
-        self.session.artifacts.settle(&artifacts.iter().collect::<Vec<_>>());
+        self.session.artifacts.settle(&self.invocation, &artifacts.iter().collect::<Vec<_>>());
+        self.shared.publication.wrote(started.call_id(), &workspace);
         let workspace = self.workspace_files(&workspace);
         let facts = &started.tool().declaration().facts;
+        if facts.effect.controls() {
+            self.tell_of_commits(Some(started.call_id()))?;
+        }
         let stored = if started.is_secret() {
             Some(without_secret(&result))
         } else {
@@ -235,9 +239,9 @@ impl Driver {
             source: "tool".to_owned(),
             content: self.writer.mask.text(&text, View::Record).into_owned(),
         };
-        let artifacts = RunArtifacts { session: self.session.artifacts.clone(), read_cap: 0 };
-        artifacts.stage(whole.clone()).ok()?;
-        self.session.artifacts.settle(&[&whole]);
+        let (session, invocation) = (self.session.artifacts.clone(), self.invocation.clone());
+        RunArtifacts { session, invocation, read_cap: 0 }.stage(whole.clone()).ok()?;
+        self.session.artifacts.settle(&self.invocation, &[&whole]);
         let preview = spill_preview(&whole, policy.preview, self.read_on(result));
         let images = std::mem::take(&mut result.content).into_iter().filter(|part| match part {
             ContentPart::Image { .. } => true,

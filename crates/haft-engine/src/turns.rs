@@ -5,30 +5,44 @@
 
 use std::sync::Arc;
 
+use haft_core::exit::ExitPolicy;
 use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord, RunEnded, RunStatus};
 use haft_core::mask::View;
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelError, ModelTurn};
 use haft_core::profile::{BreachPolicy, RunKind};
 use haft_core::turn::TurnAliases;
+use haft_core::workspace::RunFiles;
 use haft_core::{Attempt, ErrorCode, RunId, ToolChoice, ToolTurnContract};
 use serde_json::Map;
 
 use crate::asking::{Ask, Asked};
 use crate::context::Stopper;
+use crate::drift::call_required;
 use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::history;
+use crate::persist;
 use crate::render::result_message;
 use crate::run::{Driver, RunOptions, RunOutcome};
 use crate::session::{Conversation, SessionInner};
+use crate::work::Takeover;
+use crate::world;
 
 /// How a run of a prompt ends, before it is written.
-struct End {
-    status: RunStatus,
-    code: Option<String>,
-    message: Option<String>,
-    text: String,
+pub(crate) struct End {
+    pub(crate) status: RunStatus,
+    pub(crate) code: Option<String>,
+    pub(crate) message: Option<String>,
+    pub(crate) text: String,
+}
+
+/// How the turns of an invocation end.
+pub(crate) enum Finished {
+    /// Its work is over.
+    End(End),
+    /// Another agent takes over (DEL-09).
+    HandedOver(Box<Takeover>),
 }
 
 pub(crate) async fn converse(
@@ -46,13 +60,30 @@ pub(crate) async fn converse(
         Some(read) if read.renderer == renderer => read.messages,
         Some(_) | None => history::messages(session.store(), &session.lease.session, renderer).await?,
     };
-    let mut driver = Driver::begin(session, run.clone(), Some(prompt.clone()), options, stopper)?;
+    let files = match options.profile.run_kind {
+        RunKind::Chat => RunFiles::default(),
+        RunKind::Agent => persist::begin(&session).await?,
+    };
+    let world_info = world::activate_for(&session, &options.profile, Some(&prompt)).await?;
+    let asked = Some((prompt.clone(), model.clone()));
+    let mut driver = Driver::begin(session, run.clone(), asked, options, stopper, (files, world_info))?;
     let mut messages = history::fit_to(earlier.clone(), &driver.tools);
     messages.push(Message::User(driver.writer.mask.text(&prompt, View::Model).into_owned()));
-    let end = match driver.turns(model.as_ref(), messages).await {
+    driver.add_world_info(&mut messages);
+    let ended = work_through(&mut driver, model, messages).await;
+    // Whoever still works for the run ends first, and tells it (DEL-15).
+    driver.shared.tasks.wind_up().await;
+    let ended = match (ended, driver.shared.tasks.take_failure()) {
+        (Ok(end), None) => driver.class_end(end).await,
+        (Err(error), _) | (Ok(_), Some(error)) => Err(error),
+    };
+    let end = match ended {
         Ok(end) => end,
         Err(error) => return Err(driver.fail(error).await),
     };
+    if let Err(error) = driver.end_stint(&end).await {
+        return Err(driver.fail(error).await);
+    }
     let End { status, code, mut message, mut text } = end;
     driver.writer.mask.put(&mut text, View::Record);
     message.as_mut().map(|message| driver.writer.mask.put(message, View::Record));
@@ -65,40 +96,90 @@ pub(crate) async fn converse(
     Ok(RunOutcome { run, status, text, error_code: code, message, head })
 }
 
+/// Lets the root work, and whoever takes over from it; `driver` is the one that works last.
+async fn work_through(
+    driver: &mut Driver,
+    mut model: Arc<dyn Model>,
+    mut messages: Vec<Message>,
+) -> Result<End, EngineError> {
+    loop {
+        let takeover = match driver.turns(model.as_ref(), messages).await? {
+            Finished::End(end) => return Ok(end),
+            Finished::HandedOver(takeover) => takeover,
+        };
+        let Takeover { driver: next, model: its_model, opening } = *takeover;
+        driver.hand_on(&next.agent).await?;
+        *driver = next;
+        model = its_model;
+        messages = vec![Message::User(opening)];
+    }
+}
+
 /// The conversation while a run works on it.
-struct Talk {
-    messages: Vec<Message>,
+pub(crate) struct Talk {
+    pub(crate) messages: Vec<Message>,
     /// The newest visible text of the model.
-    text: String,
+    pub(crate) text: String,
     /// Turns that were asked for.
-    turn: u32,
+    pub(crate) turn: u32,
+    /// What the host added since the request before.
+    told: Vec<String>,
+    /// Answers without a call where a tool must end the work.
+    pub(crate) drifts: u32,
+    /// The newest answer was one.
+    pub(crate) is_adrift: bool,
+}
+
+impl Talk {
+    fn new(messages: Vec<Message>) -> Self {
+        Self { messages, text: String::new(), turn: 0, told: Vec::new(), drifts: 0, is_adrift: false }
+    }
+
+    /// Adds what the host has to say; the next request's record tells of it.
+    pub(crate) fn tell(&mut self, text: String) {
+        self.messages.push(Message::User(text.clone()));
+        self.told.push(text);
+    }
 }
 
 /// What comes after a turn.
-enum Next {
+pub(crate) enum Next {
     /// Another one.
     Turn,
     /// The end.
     End(End),
+    /// Another agent takes over.
+    HandOver(Box<Takeover>),
     /// No more tools: the model may sum up.
     LastTurn(Ending),
 }
 
 impl Driver {
-    async fn turns(&mut self, model: &dyn Model, messages: Vec<Message>) -> Result<End, EngineError> {
-        let mut talk = Talk { messages, text: String::new(), turn: 0 };
+    pub(crate) async fn turns(
+        &mut self,
+        model: &dyn Model,
+        messages: Vec<Message>,
+    ) -> Result<Finished, EngineError> {
+        let mut talk = Talk::new(messages);
         let ending = loop {
             match self.next_turn(model, &mut talk).await? {
                 Next::Turn => {}
-                Next::End(end) => return Ok(end),
+                Next::End(end) => return Ok(Finished::End(end)),
+                Next::HandOver(takeover) => return Ok(Finished::HandedOver(takeover)),
                 Next::LastTurn(ending) => break ending,
             }
         };
-        match self.options.profile.run_kind {
-            RunKind::Chat => self.last_turn(model, talk, &ending).await,
-            // It ends by a finishing tool, and this one did not (GAT-06).
-            RunKind::Agent => Ok(cut_short(&ending, RunStatus::Failed, talk.text, None)),
-        }
+        let end = match self.tools.snapshot().exit {
+            ExitPolicy::Text => self.last_turn(model, talk, &ending).await?,
+            ExitPolicy::FinishRequired | ExitPolicy::TaskReturnRequired if talk.is_adrift => {
+                call_required(talk.text)
+            }
+            // It ends by a tool, and this one did not (GAT-06).
+            ExitPolicy::FinishRequired | ExitPolicy::TaskReturnRequired => {
+                cut_short(&ending, RunStatus::Failed, talk.text, None)
+            }
+        };
+        Ok(Finished::End(end))
     }
 
     async fn next_turn(&mut self, model: &dyn Model, talk: &mut Talk) -> Result<Next, EngineError> {
@@ -106,20 +187,27 @@ impl Driver {
         if talk.turn >= rounds {
             return Ok(Next::LastTurn(Ending::Rounds(rounds)));
         }
+        if talk.turn > 0 {
+            self.tell_news(talk);
+        }
         let contract = self.contract();
-        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: None };
+        let told = std::mem::take(&mut talk.told);
+        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: None, told };
         let answer = match self.ask_model(model, &ask, &talk.messages).await? {
             Asked::Answered(answer) => *answer,
             Asked::Failed(error) => return Ok(Next::End(model_failed(&error, talk.text.clone()))),
-            Asked::TooDear(resource) => return Ok(Next::LastTurn(Ending::Budget(resource))),
+            Asked::TooDear(resource) => {
+                talk.told = ask.told;
+                return Ok(Next::LastTurn(Ending::Budget(resource)));
+            }
         };
         talk.turn = ask.turn;
         talk.text.clone_from(&answer.text);
         let attempts = self.decode(&ask, &answer)?;
         if attempts.is_empty() {
-            let text = std::mem::take(&mut talk.text);
-            return Ok(Next::End(End { status: RunStatus::Completed, code: None, message: None, text }));
+            return self.after_text(talk, answer);
         }
+        talk.is_adrift = false;
         if let Some(end) = self.breach(&attempts, &talk.text) {
             return Ok(Next::End(end));
         }
@@ -139,8 +227,21 @@ impl Driver {
                 .map(|(outcome, call)| result_message(&outcome.result, call.wire_id().cloned(), renderer))
                 .collect(),
         ));
+        if self.is_finished_by(&outcomes) {
+            let text = std::mem::take(&mut talk.text);
+            return Ok(Next::End(End { status: RunStatus::Completed, code: None, message: None, text }));
+        }
+        if let Some(end) = self.returned_end() {
+            return Ok(Next::End(end));
+        }
         if self.stopper.run_is_stopped() {
             return Ok(Next::End(cancelled(std::mem::take(&mut talk.text))));
+        }
+        if let Some(takeover) = self.team.as_ref().and_then(|team| team.take_takeover()) {
+            return Ok(Next::HandOver(takeover));
+        }
+        if self.tools.snapshot().exit == ExitPolicy::FinishRequired {
+            self.publish_draft(&outcomes).await?;
         }
         let circle = self.bounds.end_batch(&outcomes, &self.tools).map(Ending::NoProgress);
         let ending = circle.or_else(|| self.bounds.used_up_by(&outcomes).map(Ending::Budget));
@@ -156,8 +257,10 @@ impl Driver {
     ) -> Result<End, EngineError> {
         let contract = ToolTurnContract { choice: ToolChoice::None, ..self.contract() };
         let note = ending.note();
+        self.tell_news(&mut talk);
         talk.messages.push(Message::User(note.clone()));
-        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: Some(note) };
+        let told = std::mem::take(&mut talk.told);
+        let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: Some(note), told };
         let answer = match self.ask_model(model, &ask, &talk.messages).await? {
             Asked::Answered(answer) => *answer,
             Asked::Failed(ModelError::Cancelled) => return Ok(cancelled(talk.text)),
@@ -263,7 +366,7 @@ fn cut_short(ending: &Ending, status: RunStatus, text: String, why_more: Option<
     End { status, code: Some(ending.code().to_string()), message: Some(message), text }
 }
 
-fn cancelled(text: String) -> End {
+pub(crate) fn cancelled(text: String) -> End {
     let message = Some("The run was stopped. What was done before stays.".to_owned());
     End { status: RunStatus::Cancelled, code: Some("agent.run_cancelled".to_owned()), message, text }
 }

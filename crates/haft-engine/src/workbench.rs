@@ -7,25 +7,25 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use haft_core::consent::Closing;
-use haft_core::workspace::RunFiles;
 use haft_core::{
-    CompiledTools, ErrorCode, Question, RunId, Services, StartedCall, Timestamp, ToolError, ToolOutput,
+    CompiledTools, ErrorCode, InvocationId, Question, Services, StartedCall, Timestamp, ToolError, ToolOutput,
 };
 
 use crate::context::{CallContext, Stopper};
 use crate::run::EventSink;
 use crate::session::SessionInner;
+use crate::shared::RunShared;
 
 /// How long a stopped tool may take to end by itself before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// What the calls of one run share.
+/// What the calls of one invocation share.
 pub(crate) struct Workbench {
     pub(crate) session: Arc<SessionInner>,
-    pub(crate) run: RunId,
+    pub(crate) shared: Arc<RunShared>,
+    pub(crate) invocation: InvocationId,
     pub(crate) tools: CompiledTools,
     pub(crate) services: Services,
-    pub(crate) files: Arc<RunFiles>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) stopper: Arc<Stopper>,
     pub(crate) call_timeout_ms: Option<u64>,
@@ -38,13 +38,25 @@ pub(crate) struct Workbench {
 impl Workbench {
     /// Runs the tool; a panic is a failure like any other (EXE-07, EXE-09). Gives how it ended and how many milliseconds it took.
     pub(crate) async fn run(&self, started: &StartedCall) -> (Result<ToolOutput, ToolError>, u64) {
+        let cancel = self.stopper.begin_call();
+        let _place = if self.shared.floor.is_shared() {
+            tokio::select! {
+                biased;
+                place = self.shared.floor.enter(&self.invocation, started.touches()) => Some(place),
+                () = cancel.0.cancelled() => {
+                    self.stopper.end_call();
+                    return (Err(stopped_in_the_middle(started)), 0);
+                }
+            }
+        } else {
+            None
+        };
         let clock = self.session.clock();
         let begin = clock.now();
-        let limit = self.time_of_a_call(begin);
-        let cancel = self.stopper.begin_call();
+        let limit = self.time_of_a_call(started, begin);
         let context = CallContext {
             session: &self.session,
-            run: &self.run,
+            run: &self.shared.run,
             call: started.call_id(),
             tools: &self.tools,
             services: &self.services,
@@ -79,10 +91,13 @@ impl Workbench {
         self.ends_at.is_some_and(|end| end <= self.session.clock().now())
     }
 
-    /// Milliseconds that a call may take: its own limit, or what is left of the run's time if that is less.
-    fn time_of_a_call(&self, begin: Timestamp) -> Option<u64> {
+    /// Milliseconds that a call may take: its own limit, or what is left of the run's time if that is less. What steers the run
+    /// waits for agents, whose calls have limits of their own.
+    fn time_of_a_call(&self, started: &StartedCall, begin: Timestamp) -> Option<u64> {
+        let steers = started.tool().declaration().facts.effect.controls();
+        let own = self.call_timeout_ms.filter(|_| !steers);
         let of_run = self.ends_at.map(|end| end.since(begin));
-        match (self.call_timeout_ms, of_run) {
+        match (own, of_run) {
             (Some(own), Some(of_run)) => Some(own.min(of_run)),
             (own, of_run) => own.or(of_run),
         }

@@ -10,18 +10,21 @@ use haft_core::{InvocationId, Services};
 
 use crate::run::Driver;
 
-/// Begins the workspace of a run and gives its root invocation a view of it.
-pub(crate) fn begin(services: &mut Services, invocation: &InvocationId) -> Arc<RunFiles> {
-    let files = Arc::new(RunFiles::default());
-    let view = files.view(invocation.clone(), WorkspaceRoots::default());
+/// Gives an invocation its view of the run's files.
+pub(crate) fn view(
+    services: &mut Services,
+    files: &Arc<RunFiles>,
+    invocation: &InvocationId,
+    roots: &WorkspaceRoots,
+) {
+    let view = files.view(invocation.clone(), roots.clone());
     services.insert::<dyn Workspace>(Arc::new(view));
-    files
 }
 
 impl Driver {
     /// Stores what a call wrote with its record, and gives what the record says of it.
     pub(crate) fn workspace_files(&mut self, versions: &[WorkspaceVersion]) -> Vec<FileRef> {
-        self.bench.files.keep(versions);
+        self.shared.files.keep(versions);
         versions
             .iter()
             .map(|version| self.writer.file(version.stored_path(), version.bytes.to_vec()))

@@ -1,4 +1,6 @@
-//! The one writer of a run's journal: records are collected, committed together, and told to surfaces when they are durable.
+//! The writers of a run's journal: each invocation collects its records, commits them together, and tells surfaces of them when
+//! they are durable. Invocations of one run take turns at the commit, so that the order of commits is that of the chain and of
+//! what surfaces hear.
 //!
 //! Secrets are masked here, before anything is hashed: what is committed is what surfaces see and what is verified.
 
@@ -17,7 +19,41 @@ use crate::error::EngineError;
 use crate::run::EventSink;
 use crate::session::SessionInner;
 
+/// The journal of one run, which all its invocations write.
+pub(crate) struct RunJournal {
+    session: Arc<SessionInner>,
+    pub(crate) run: RunId,
+    events: Arc<dyn EventSink>,
+    /// Held while a batch is made durable; it keeps the end of the chain.
+    head: tokio::sync::Mutex<Head>,
+}
+
+impl RunJournal {
+    pub(crate) fn new(session: Arc<SessionInner>, run: RunId, events: Arc<dyn EventSink>) -> Arc<Self> {
+        Arc::new(Self { session, run, events, head: tokio::sync::Mutex::new(Head::empty()) })
+    }
+
+    async fn commit(&self, batch: Batch, joined: Vec<Map<String, Value>>) -> Result<Committed, EngineError> {
+        let mut head = self.head.lock().await;
+        let committed = self.session.store().append(&self.session.lease, batch).await?;
+        *head = committed.head();
+        if self.events.wants_events() {
+            for (record, joined) in committed.records().iter().zip(joined) {
+                self.events.event(&RunEvent::of_record(record, joined));
+            }
+        }
+        Ok(committed)
+    }
+
+    /// The end of the chain after the last commit.
+    pub(crate) async fn head(&self) -> Head {
+        *self.head.lock().await
+    }
+}
+
+/// The writer of one invocation.
 pub(crate) struct RunWriter {
+    pub(crate) journal: Arc<RunJournal>,
     pub(crate) session: Arc<SessionInner>,
     pub(crate) run: RunId,
     pub(crate) events: Arc<dyn EventSink>,
@@ -25,25 +61,16 @@ pub(crate) struct RunWriter {
     pending: Batch,
     /// What the files of each pending record say to people.
     joined: Vec<Map<String, Value>>,
-    head: Option<Head>,
     /// Digests of arguments that were asked about, and those of the same arguments masked.
     masked_digests: Vec<(Digest, Digest)>,
 }
 
 impl RunWriter {
-    pub(crate) fn new(session: Arc<SessionInner>, run: RunId, events: Arc<dyn EventSink>) -> Self {
+    pub(crate) fn new(journal: Arc<RunJournal>) -> Self {
+        let (session, run, events) = (journal.session.clone(), journal.run.clone(), journal.events.clone());
         let pending = Batch::new(run.clone());
         let mask = session.engine.mask();
-        Self {
-            session,
-            run,
-            events,
-            mask,
-            pending,
-            joined: Vec::new(),
-            head: None,
-            masked_digests: Vec::new(),
-        }
+        Self { journal, session, run, events, mask, pending, joined: Vec::new(), masked_digests: Vec::new() }
     }
 
     /// Adds a record to the next commit.
@@ -152,18 +179,6 @@ impl RunWriter {
     pub(crate) async fn commit(&mut self) -> Result<Committed, EngineError> {
         let batch = std::mem::replace(&mut self.pending, Batch::new(self.run.clone()));
         let joined = std::mem::take(&mut self.joined);
-        let committed = self.session.store().append(&self.session.lease, batch).await?;
-        self.head = Some(committed.head());
-        if self.events.wants_events() {
-            for (record, joined) in committed.records().iter().zip(joined) {
-                self.events.event(&RunEvent::of_record(record, joined));
-            }
-        }
-        Ok(committed)
-    }
-
-    /// The end of the chain after the last commit.
-    pub(crate) fn head(&self) -> Head {
-        self.head.unwrap_or_else(Head::empty)
+        self.journal.commit(batch, joined).await
     }
 }

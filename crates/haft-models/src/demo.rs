@@ -50,6 +50,7 @@ impl Demo {
             images: false,
             wraps_results: false,
             provider_call_ids: false,
+            context_tokens: None,
         };
         Self { traits, form: None }
     }

@@ -118,6 +118,8 @@ pub struct ModelEntry {
     pub seed: Option<u64>,
     /// Most tokens of an answer where the request sets no limit.
     pub max_tokens: Option<u32>,
+    /// Tokens of a request and its answer together that it can take, where that is known: old results are shortened to fit.
+    pub context_tokens: Option<u64>,
     /// Fields that every request carries besides Haft's own, which they beat: `thinking`, `reasoning_effort` … Objects are
     /// merged.
     pub extra: Map<String, Value>,
@@ -151,6 +153,7 @@ impl ModelEntry {
             temperature: None,
             seed: None,
             max_tokens: None,
+            context_tokens: None,
             extra: Map::new(),
             proxy: None,
             idle_timeout: Self::IDLE_TIMEOUT,

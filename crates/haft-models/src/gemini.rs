@@ -59,6 +59,7 @@ impl Gemini {
             images: entry.images,
             wraps_results: false,
             provider_call_ids: entry.call_ids == CallIds::Provider,
+            context_tokens: entry.context_tokens,
         };
         Ok(Self { entry, exchange, traits, gallery: Gallery::default() })
     }

@@ -59,6 +59,7 @@ impl OpenAi {
             images: entry.images,
             wraps_results: false,
             provider_call_ids: entry.call_ids == CallIds::Provider,
+            context_tokens: entry.context_tokens,
         };
         let hold = match &entry.grammar {
             Some(Grammar::Text(text)) => Some(Hold::Gbnf(text.clone())),

@@ -35,12 +35,14 @@ pub struct Recording {
 struct Script {
     out: Box<dyn Write + Send>,
     failure: Option<io::Error>,
+    /// The agent that asked first; the lines of all others say whose they are.
+    root: Option<String>,
 }
 
 impl Recording {
     /// Writes what `model` answers to `script`.
     pub fn new(model: Arc<dyn Model>, script: impl Write + Send + 'static) -> Self {
-        Self { model, script: Mutex::new(Script { out: Box::new(script), failure: None }) }
+        Self { model, script: Mutex::new(Script { out: Box::new(script), failure: None, root: None }) }
     }
 
     /// Whether every answer so far was written.
@@ -55,10 +57,13 @@ impl Recording {
         }
     }
 
-    fn keep(&self, answer: &Result<ModelTurn, ModelError>) {
+    fn keep(&self, answer: &Result<ModelTurn, ModelError>, agent: &str) {
+        let mut script = self.script();
+        let root = script.root.get_or_insert_with(|| agent.to_owned());
+        let agent = (root.as_str() != agent).then_some(agent);
         let line = match answer {
-            Ok(turn) => write::turn(turn),
-            Err(ModelError::Refused { status, body, .. }) => write::refusal(*status, body),
+            Ok(turn) => write::turn(turn, agent),
+            Err(ModelError::Refused { status, body, .. }) => write::refusal(*status, body, agent),
             Err(
                 ModelError::Cancelled
                 | ModelError::Unreachable { .. }
@@ -68,7 +73,6 @@ impl Recording {
                 | ModelError::ScriptExpectation { .. },
             ) => return,
         };
-        let mut script = self.script();
         if script.failure.is_none() {
             script.failure = writeln!(script.out, "{line}").and_then(|()| script.out.flush()).err();
         }
@@ -98,7 +102,7 @@ impl Model for Recording {
     ) -> BoxFuture<'a, Result<ModelTurn, ModelError>> {
         Box::pin(async move {
             let answer = self.model.turn(request, sink, cancel).await;
-            self.keep(&answer);
+            self.keep(&answer, &request.agent);
             answer
         })
     }

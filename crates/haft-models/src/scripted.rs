@@ -1,11 +1,13 @@
 //! `scripted:FILE`: turns from a script instead of a model, for tests and demonstrations (design.md §8).
 //!
-//! It reads no files: the text of the script is handed in. One turn a request, in order, whoever asks.
+//! It reads no files: the text of the script is handed in. One turn a request, in order: an agent that lines name gets those and
+//! no others, all other agents share the lines that name none.
 
 mod read;
 pub(crate) mod write;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use haft_core::BoxFuture;
 use haft_core::message::Message;
@@ -54,7 +56,8 @@ pub struct ScriptError {
 pub struct Scripted {
     script: String,
     turns: Vec<ScriptTurn>,
-    next: AtomicUsize,
+    /// Turns that were given, by the agent whose lines they are.
+    given: Mutex<HashMap<Option<String>, usize>>,
     traits: ModelTraits,
 }
 
@@ -70,11 +73,12 @@ impl Scripted {
             images: false,
             wraps_results: false,
             provider_call_ids: false,
+            context_tokens: None,
         };
         Ok(Self {
             script: name.to_owned(),
             turns: read::read(name, text)?,
-            next: AtomicUsize::new(0),
+            given: Mutex::default(),
             traits,
         })
     }
@@ -86,9 +90,19 @@ impl Scripted {
         self
     }
 
+    /// The next turn that is for `agent`.
+    fn next_for(&self, agent: &str) -> Option<&ScriptTurn> {
+        let named = self.turns.iter().any(|turn| turn.agent.as_deref() == Some(agent));
+        let whose = named.then(|| agent.to_owned());
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = given.entry(whose.clone()).or_default();
+        let turn = self.turns.iter().filter(|turn| turn.agent == whose).nth(*given)?;
+        *given += 1;
+        Some(turn)
+    }
+
     async fn say(&self, request: &ModelRequest, sink: &mut dyn TurnSink) -> Result<ModelTurn, ModelError> {
-        let place = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(turn) = self.turns.get(place) else {
+        let Some(turn) = self.next_for(&request.agent) else {
             return Err(ModelError::ScriptExhausted { script: self.script.clone() });
         };
         if let Some(expected) = &turn.last_contains {

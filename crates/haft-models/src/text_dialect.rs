@@ -49,6 +49,7 @@ impl<M: Model> TextDialect<M> {
             wraps_results: form.wraps_results(),
             // PRV-02 does not apply to text (CONFLICT-03).
             provider_call_ids: false,
+            context_tokens: None,
             ..model.traits().clone()
         };
         Ok(Self { model, form, traits, held: None })

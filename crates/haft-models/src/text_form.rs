@@ -100,6 +100,7 @@ impl TextForm {
     /// `request` for a model that knows text alone: no tools, calls and results inside the messages.
     pub(crate) fn as_text(&self, request: &ModelRequest) -> ModelRequest {
         ModelRequest {
+            agent: request.agent.clone(),
             system: self.system(request),
             messages: self.messages(&request.messages),
             tools: Vec::new(),

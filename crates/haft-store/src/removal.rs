@@ -7,8 +7,10 @@ use haft_core::ports::{RedactionError, StoreError, Timestamp};
 use haft_core::{Digest, Payload, RunId, SealedRecord, SessionId};
 
 /// Kinds whose payloads carry text of people, models or tools.
-const REDACTABLE: [&str; 10] = [
+const REDACTABLE: [&str; 19] = [
     "run_started",
+    "chat_imported",
+    "world_info_activated",
     "model_turn_completed",
     "model_request_failed",
     "tool_call_requested",
@@ -17,6 +19,13 @@ const REDACTABLE: [&str; 10] = [
     "grant_given",
     "tool_call_completed",
     "tool_call_failed",
+    "agent_task_created",
+    "invocation_ended",
+    "chat_committed",
+    "direct_output_captured",
+    "persist_promoted",
+    "run_failed",
+    "run_partial_success",
     "run_ended",
 ];
 
@@ -105,6 +114,7 @@ mod tests {
                 "model_request_created",
                 "grant_revoked",
                 "tool_call_started",
+                "drift_recovery_attempted",
                 "payload_redacted",
                 "session_deleted"
             ]

@@ -12,6 +12,7 @@
 //! ```
 
 #[cfg(any(
+    feature = "agents",
     feature = "artifacts",
     feature = "chat",
     feature = "data",
@@ -22,6 +23,8 @@
     feature = "worldinfo"
 ))]
 mod arguments;
+#[cfg(feature = "agents")]
+pub mod agents;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
 #[cfg(feature = "chat")]
@@ -63,12 +66,18 @@ pub fn all() -> Result<Vec<Arc<dyn Tool>>, SchemaError> {
         data::tools()?,
         #[cfg(feature = "workspace")]
         workspace::tools()?,
+        #[cfg(feature = "workspace")]
+        workspace::control_tools()?,
         #[cfg(feature = "chat")]
         chat::tools()?,
+        #[cfg(feature = "worldinfo")]
+        worldinfo::tools()?,
         #[cfg(feature = "dice")]
         dice::tools()?,
         #[cfg(feature = "skills")]
         skills::tools()?,
+        #[cfg(feature = "agents")]
+        agents::tools()?,
         #[cfg(feature = "host")]
         host::tools()?,
     ]);

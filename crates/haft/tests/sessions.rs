@@ -84,6 +84,7 @@ impl Gardener {
             images: false,
             wraps_results: false,
             provider_call_ids: false,
+            context_tokens: None,
         })
     }
 }

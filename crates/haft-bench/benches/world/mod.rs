@@ -7,9 +7,9 @@ use haft_core::consent::ConsentEnvironment;
 use haft_core::journal::{Batch, Committed, Head, SealedRecord};
 use haft_core::path::StartedCall;
 use haft_core::ports::{
-    ArtifactRows, AuditFile, BlobRows, BoxFuture, Clock, GrantRows, Ids, JournalRows, Lease, NewSession, ProjectRow,
-    ProjectRows, RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp, Tool,
-    ToolContext,
+    ArtifactRows, AuditFile, BlobRows, BoxFuture, Clock, GrantRows, Ids, JournalRows, Lease, NewSession,
+    ProjectRow, ProjectRows, RedactionError, RunRow, SessionRow, SessionRows, Store, StoreError, Timestamp,
+    Tool, ToolContext,
 };
 use haft_core::{
     ArtifactVersion, Digest, Effect, GrantId, Profile, ProjectId, RequestedCall, RunId, Services, SessionId,

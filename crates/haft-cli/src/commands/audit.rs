@@ -40,7 +40,7 @@ pub(crate) async fn run(setup: Setup, command: Option<AuditCommand>) -> Result<E
 }
 
 /// The stored run that `name` means: an id or `last`.
-async fn find(workplace: &Workplace, name: &str) -> Result<RunRow, Failure> {
+pub(super) async fn find(workplace: &Workplace, name: &str) -> Result<RunRow, Failure> {
     let mut rows = workplace.store.runs(None).await?;
     let at = match name {
         "last" => rows.len().checked_sub(1),

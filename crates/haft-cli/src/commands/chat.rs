@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use haft_core::GrantId;
 use haft_core::ports::{Clock, Model};
+use haft_core::profile::RunKind;
 use haft_engine::{Session, SessionChoice, conversation};
 
 use crate::commands::grants::{grant_line, uses};
@@ -190,7 +191,13 @@ async fn speak(
     line: String,
 ) -> Result<Exit, Failure> {
     let json = workplace.setup.globals.json;
-    let mode = if json { Mode::Json } else { Mode::Conversation };
+    // What an agent says on the way is no part of the conversation; what it commits is.
+    let writes = chosen.profile.run_kind == RunKind::Agent;
+    let mode = match (json, writes) {
+        (true, _) => Mode::Json,
+        (false, true) => Mode::Calls,
+        (false, false) => Mode::Conversation,
+    };
     let screen = Arc::new(Screen::new(workplace.setup.output, mode));
     let mut options = workplace.options(chosen, "chat");
     options.price = prices::of(name, &workplace.setup, &chosen.profile)?;
@@ -201,6 +208,9 @@ async fn speak(
     let ended = workplace.guard(handle, watch, Some(&screen)).await?;
     if let Some(failure) = screen.take_failure() {
         return Err(failure);
+    }
+    if mode == Mode::Calls && !ended.text.is_empty() {
+        workplace.setup.output.foreign_line(&ended.text)?;
     }
     Ok(tell_end(&workplace.setup, &ended))
 }

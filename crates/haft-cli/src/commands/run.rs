@@ -117,6 +117,7 @@ async fn dry(
     messages.push(Message::User(prompt));
     let contract = ToolTurnContract::all(&chosen.tools);
     let request = ModelRequest {
+        agent: chosen.profile.name.clone(),
         system: chosen.profile.prompt.clone(),
         messages,
         tools: turn::model_tools(&chosen.tools, &contract),

@@ -4,15 +4,17 @@
 
 use haft_core::facts::Permission;
 use haft_core::policy::Rule;
-use haft_core::profile::{BreachPolicy, RunKind};
+use haft_core::profile::{BreachPolicy, CallIds, RunKind};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 use haft_core::{ToolId, ToolRegistry};
 
+use super::delegation::{self, Delegation};
 use super::limits::{self, Bounds};
 use super::running::{self, Running};
 use super::skills::{self, Skills};
 use super::sources::ProfileSource;
+use super::workspace::{self, Roots};
 use crate::document::reader::{Problems, TableReader};
 use crate::document::{Entry, FileError, Position, Value, yaml};
 use crate::{rules, toolset};
@@ -46,6 +48,10 @@ pub(super) struct Layer {
     pub(super) policy_default: Option<Permission>,
     pub(super) running: Running,
     pub(super) skills: Skills,
+    pub(super) world_info: Option<Vec<String>>,
+    pub(super) delegation: Delegation,
+    pub(super) workspace: Roots,
+    pub(super) call_ids: Option<CallIds>,
     pub(super) bounds: Bounds,
     pub(super) prompt: String,
 }
@@ -69,6 +75,10 @@ pub(super) fn read(source: &ProfileSource, registry: &ToolRegistry) -> Result<La
         malformed_arguments: breach(&root, "malformed_arguments"),
         running: running::read(&root),
         skills: skills::read(&root),
+        world_info: root.texts("world_info").map(|names| names.into_iter().map(|(name, _)| name).collect()),
+        delegation: delegation::read(&root),
+        workspace: workspace::read(&root),
+        call_ids: call_ids(&root),
         bounds: limits::read(&root, registry),
         prompt: prompt.trim().to_owned(),
         ..Layer::default()
@@ -184,13 +194,14 @@ fn permission(word: &str) -> Option<Permission> {
 fn run_kind(run: &TableReader<'_>) -> Option<RunKind> {
     match run.word("kind", &["chat", "agent"])? {
         0 => Some(RunKind::Chat),
-        _ => {
-            if let Some(entry) = run.entry("kind") {
-                let hint = Some("use `chat`, or leave the key out".to_owned());
-                run.problems().add(entry.node.at, "`run.kind: agent` is not built yet", hint);
-            }
-            None
-        }
+        _ => Some(RunKind::Agent),
+    }
+}
+
+fn call_ids(root: &TableReader<'_>) -> Option<CallIds> {
+    match root.word("call_ids", &["host", "provider"])? {
+        0 => Some(CallIds::Host),
+        _ => Some(CallIds::Provider),
     }
 }
 

@@ -74,6 +74,10 @@ impl Layer {
             policy_default: rules::stricter(self.policy_default, below.policy_default),
             running: self.running.over(below.running),
             skills: self.skills.over(below.skills),
+            world_info: self.world_info.or(below.world_info),
+            delegation: self.delegation.over(below.delegation),
+            workspace: self.workspace.over(below.workspace),
+            call_ids: self.call_ids.or(below.call_ids),
             bounds: self.bounds.over(below.bounds),
             prompt: if self.prompt.is_empty() { below.prompt } else { self.prompt },
         }
@@ -128,7 +132,11 @@ impl Layer {
             approval: self.running.approval(),
             unknown_alias: self.unknown_alias.unwrap_or(BreachPolicy::ToolError),
             malformed_arguments: self.malformed_arguments.unwrap_or(BreachPolicy::ToolError),
+            workspace: self.workspace.roots(),
+            call_ids: self.call_ids,
             skills: self.skills.policy(),
+            world_info: self.world_info.unwrap_or_default(),
+            delegation: self.delegation.policy(),
             read_artifact_chars: self
                 .read_artifact_max_chars
                 .or(config.read_artifact_max_chars)

@@ -11,11 +11,13 @@ use crate::home::Home;
 use crate::surroundings;
 
 /// The presets, in the order in which they are listed.
-const PRESETS: [(&str, &str); 4] = [
+const PRESETS: [(&str, &str); 6] = [
     ("default", include_str!("../../presets/default.md")),
     ("artifactflow", include_str!("../../presets/artifactflow.md")),
+    ("ethan", include_str!("../../presets/ethan.md")),
     ("locked", include_str!("../../presets/locked.md")),
     ("nanoclaw", include_str!("../../presets/nanoclaw.md")),
+    ("tauritavern", include_str!("../../presets/tauritavern.md")),
 ];
 
 /// A profile as `--profile`, `extends:` or `default_profile` names it: a value with `/` is a path.
@@ -101,16 +103,22 @@ pub(super) fn find_extended(
 
 /// Names of all profiles: presets first, then the home's own.
 pub(crate) fn all_names(home: &Home) -> Result<Vec<String>, ProfileError> {
-    let own = surroundings::stems(&home.profiles(), "md").map_err(|reason| {
+    let own = own_names(home)?;
+    let presets = PRESETS.iter().map(|(name, _)| (*name).to_owned());
+    let more = own.into_iter().filter(|name| !PRESETS.iter().any(|(preset, _)| preset == name));
+    Ok(presets.chain(more).collect())
+}
+
+/// The names of the profiles in the home.
+pub(crate) fn own_names(home: &Home) -> Result<Vec<String>, ProfileError> {
+    surroundings::stems(&home.profiles(), "md").map_err(|reason| {
         FileError::whole(
             home.profiles().display().to_string(),
             format!("the folder cannot be read: {reason}"),
             None,
         )
-    })?;
-    let presets = PRESETS.iter().map(|(name, _)| (*name).to_owned());
-    let more = own.into_iter().filter(|name| !PRESETS.iter().any(|(preset, _)| preset == name));
-    Ok(presets.chain(more).collect())
+        .into()
+    })
 }
 
 fn preset(name: &str) -> Option<ProfileSource> {

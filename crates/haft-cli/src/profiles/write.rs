@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use haft_core::Profile;
-use haft_core::profile::BreachPolicy;
+use haft_core::profile::{BreachPolicy, CallIds, RunKind};
 use haft_core::render::Renderer;
 use haft_core::spill::SpillSink;
 
@@ -28,6 +28,10 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
         if let Some(value) = value {
             writeln!(out, "{key}: {}", quoted(value))?;
         }
+    }
+    match profile.run_kind {
+        RunKind::Chat => {}
+        RunKind::Agent => writeln!(out, "run:\n  kind: agent")?,
     }
     write_tools(out, profile)?;
     let own_rules = &profile.policy.profile;
@@ -60,7 +64,18 @@ fn write_front(out: &mut String, profile: &Profile) -> std::fmt::Result {
     let consent = profile.consent;
     writeln!(out, "consent:\n  timeout_s: {}\n  grace_s: {}", consent.timeout_s, consent.grace_s)?;
     running::write(out, profile)?;
+    super::workspace::write(out, profile)?;
     super::skills::write(out, profile)?;
+    if !profile.world_info.is_empty() {
+        let books: Vec<String> = profile.world_info.iter().map(|name| quoted(name)).collect();
+        writeln!(out, "world_info: [{}]", books.join(", "))?;
+    }
+    super::delegation::write(out, profile)?;
+    match profile.call_ids {
+        None => {}
+        Some(CallIds::Host) => writeln!(out, "call_ids: host")?,
+        Some(CallIds::Provider) => writeln!(out, "call_ids: provider")?,
+    }
     writeln!(out, "unknown_alias: {}", breach(profile.unknown_alias))?;
     writeln!(out, "malformed_arguments: {}", breach(profile.malformed_arguments))?;
     writeln!(out, "read_artifact_max_chars: {}", profile.read_artifact_chars)?;

@@ -8,15 +8,23 @@ use haft_schema::{Digest, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent_run::{
+    ChatCommitted, DirectOutputCaptured, DriftRecoveryAttempted, PersistPromoted, RunFailed, RunPartialSuccess,
+};
+use super::input::{ChatImported, WorldInfoActivated};
 use crate::artifact::ArtifactVersion;
 use crate::call::RequestedCall;
 use crate::consent::{Closing, Question};
 use crate::error::ErrorCode;
+use crate::exit::Role;
 use crate::grant::Grant;
-use crate::ids::{CallId, ConsentId, GrantId, InvocationId, ProjectId, RunId, SessionId, ToolId, WireId};
+use crate::ids::{
+    CallId, ConsentId, GrantId, InvocationId, ProjectId, RunId, SessionId, TaskId, ToolId, WireId,
+};
 use crate::ports::{FinishReason, Timestamp, Usage};
 use crate::result::FileChange;
 use crate::turn::ToolTurnContract;
+use crate::workspace::WorkspaceRoots;
 
 /// A file of the run workspace that a record speaks of, committed with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +130,10 @@ payloads! {
     RunStarted(RunStarted) = "run_started";
     /// An invocation's tools are frozen and its first request is put together (TRN-04).
     ContextAssembled(ContextAssembled) = "context_assembled";
+    /// A chat of another program is the beginning of the session (CHT-01).
+    ChatImported(ChatImported) = "chat_imported";
+    /// The world info of the run is found out (WLD-02).
+    WorldInfoActivated(WorldInfoActivated) = "world_info_activated";
     /// A model is asked.
     ModelRequestCreated(ModelRequestCreated) = "model_request_created";
     /// A model answered.
@@ -144,6 +156,22 @@ payloads! {
     ToolCallCompleted(ToolCallCompleted) = "tool_call_completed";
     /// The call failed, was refused, was stopped, or its outcome is unknown.
     ToolCallFailed(ToolCallFailed) = "tool_call_failed";
+    /// An agent of the run is given work: its invocation begins (DEL-07, DEL-09).
+    AgentTaskCreated(AgentTaskCreated) = "agent_task_created";
+    /// An invocation that is not the root is over.
+    InvocationEnded(InvocationEnded) = "invocation_ended";
+    /// A text went into the conversation (WSP-13, EXE-18).
+    ChatCommitted(ChatCommitted) = "chat_committed";
+    /// An answer without a call was kept as a file (EXE-13).
+    DirectOutputCaptured(DirectOutputCaptured) = "direct_output_captured";
+    /// The model was reminded of how its work ends (EXE-14).
+    DriftRecoveryAttempted(DriftRecoveryAttempted) = "drift_recovery_attempted";
+    /// The session keeps what lies under `persist/` (WSP-02).
+    PersistPromoted(PersistPromoted) = "persist_promoted";
+    /// A run of kind `agent` failed (EXE-16).
+    RunFailed(RunFailed) = "run_failed";
+    /// A run of kind `agent` failed after it had committed something (EXE-16).
+    RunPartialSuccess(RunPartialSuccess) = "run_partial_success";
     /// The run is over.
     RunEnded(RunEnded) = "run_ended";
     /// The payload of an earlier record, and the files that it speaks of, were taken away on purpose.
@@ -175,10 +203,20 @@ impl Payload {
             | Self::GrantGiven(_)
             | Self::GrantRevoked(_)
             | Self::ToolCallStarted(_)
+            | Self::AgentTaskCreated(_)
+            | Self::DriftRecoveryAttempted(_)
+            | Self::PersistPromoted(_)
+            | Self::RunFailed(_)
+            | Self::RunPartialSuccess(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
             | Self::SessionDeleted(_) => Vec::new(),
+            Self::ChatCommitted(body) => vec![&body.file],
+            Self::DirectOutputCaptured(body) => vec![&body.file],
             Self::ContextAssembled(body) => vec![&body.snapshot_file],
+            Self::ChatImported(body) => vec![&body.file],
+            Self::WorldInfoActivated(body) => vec![&body.file],
+            Self::InvocationEnded(body) => body.files.iter().collect(),
             Self::ToolCallRequested(body) => vec![&body.arguments_file],
             Self::ToolCallCompleted(body) => {
                 std::iter::once(&body.result_file).chain(&body.workspace).collect()
@@ -193,6 +231,8 @@ impl Payload {
             Self::ToolCallCompleted(body) => (&body.files, &body.blobs),
             Self::ToolCallFailed(body) => (&body.files, &[]),
             Self::RunStarted(_)
+            | Self::ChatImported(_)
+            | Self::WorldInfoActivated(_)
             | Self::ContextAssembled(_)
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
@@ -203,6 +243,14 @@ impl Payload {
             | Self::GrantGiven(_)
             | Self::GrantRevoked(_)
             | Self::ToolCallStarted(_)
+            | Self::AgentTaskCreated(_)
+            | Self::InvocationEnded(_)
+            | Self::ChatCommitted(_)
+            | Self::DirectOutputCaptured(_)
+            | Self::DriftRecoveryAttempted(_)
+            | Self::PersistPromoted(_)
+            | Self::RunFailed(_)
+            | Self::RunPartialSuccess(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
             | Self::SessionDeleted(_) => return Vec::new(),
@@ -219,13 +267,23 @@ impl Payload {
             Self::ToolCallFailed(body) => Some(&body.call_id),
             Self::ConsentOpened(question) => Some(&question.call_id),
             Self::ConsentClosed(body) => Some(&body.call_id),
+            Self::ChatCommitted(body) => body.call_id.as_ref(),
             Self::RunStarted(_)
+            | Self::ChatImported(_)
+            | Self::WorldInfoActivated(_)
             | Self::ContextAssembled(_)
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
             | Self::ModelRequestFailed(_)
             | Self::GrantGiven(_)
             | Self::GrantRevoked(_)
+            | Self::AgentTaskCreated(_)
+            | Self::InvocationEnded(_)
+            | Self::DirectOutputCaptured(_)
+            | Self::DriftRecoveryAttempted(_)
+            | Self::PersistPromoted(_)
+            | Self::RunFailed(_)
+            | Self::RunPartialSuccess(_)
             | Self::RunEnded(_)
             | Self::PayloadRedacted(_)
             | Self::SessionDeleted(_) => None,
@@ -270,6 +328,79 @@ pub struct ContextAssembled {
     pub tools: Vec<(String, ToolId)>,
     /// The first turn's contract.
     pub contract: ToolTurnContract,
+    /// What the invocation is for; none for the root of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskLink>,
+    /// The roots of the run's workspace that it sees and may write, where they are not all (WSP-01).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceRoots>,
+}
+
+/// Ties an invocation to the one that started it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskLink {
+    /// The task, unique in its run.
+    pub id: TaskId,
+    /// Who started it.
+    pub parent: InvocationId,
+    /// Whether it works for its parent or took over from it.
+    pub role: Role,
+}
+
+/// How an agent was given work (CONFLICT-15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// `agent.call`: the caller waits for its text (DEL-18).
+    Call,
+    /// One of the tasks of `agent.multi` (DEL-03).
+    Multi,
+    /// `agent.delegate`: it works in the background and returns a result (DEL-07).
+    Delegate,
+    /// `agent.handoff`: it took over (DEL-09).
+    Handoff,
+}
+
+/// An agent is given work. The record is written before the agent is asked anything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentTaskCreated {
+    /// The task, unique in its run.
+    pub task: TaskId,
+    /// How it was given.
+    pub kind: TaskKind,
+    /// Which agent: the name of its profile, or of the task of `agent.multi`.
+    pub agent: String,
+    /// What it shall do.
+    pub brief: String,
+    /// Who gave it.
+    pub parent: InvocationId,
+    /// The invocation that works on it.
+    pub invocation: InvocationId,
+    /// The call that gave it.
+    pub call_id: CallId,
+}
+
+/// An invocation that is not the root is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InvocationEnded {
+    /// The invocation.
+    pub invocation: InvocationId,
+    /// Its task.
+    pub task: TaskId,
+    /// How it ended.
+    pub status: RunStatus,
+    /// The stable code, if something failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// What its parent and a person should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The files that hold its result (DEL-17).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileRef>,
 }
 
 /// A model is asked.
@@ -290,6 +421,16 @@ pub struct ModelRequestCreated {
     /// What the host told the model as the last message, where this is the last turn and the run is cut short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What the host added to the conversation since the request before: results of agents, reminders (DEL-13, EXE-13).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
+    /// Results of earlier calls that are shown with less than they hold, for want of room (PRV-04).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shortened: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A model answered.

@@ -46,6 +46,9 @@ impl Mask {
             Payload::RunStarted(body) => {
                 self.some(&mut body.prompt) | self.record(&mut body.surface) | self.some(&mut body.model)
             }
+            Payload::ChatImported(body) => {
+                self.record(&mut body.source) | self.some(&mut body.user) | self.some(&mut body.character)
+            }
             Payload::ModelTurnCompleted(body) => {
                 let said = self.record(&mut body.text) | self.record(&mut body.reasoning);
                 let raw = self.some(&mut body.raw) | self.opaque(body.provider_metadata.as_mut());
@@ -77,12 +80,21 @@ impl Mask {
             Payload::ToolCallFailed(body) => {
                 self.record(&mut body.alias) | self.some(&mut body.outside) | self.changes(&mut body.files)
             }
+            Payload::ModelRequestCreated(body) => self.some(&mut body.note) | self.texts(&mut body.told),
+            Payload::AgentTaskCreated(body) => self.record(&mut body.agent) | self.record(&mut body.brief),
+            Payload::InvocationEnded(body) => self.some(&mut body.message) | self.some(&mut body.text),
+            Payload::RunFailed(body) => self.record(&mut body.message),
+            Payload::RunPartialSuccess(body) => self.record(&mut body.warning),
             Payload::RunEnded(body) => self.some(&mut body.message) | self.some(&mut body.text),
             Payload::PayloadRedacted(body) => self.record(&mut body.reason),
             Payload::ContextAssembled(_)
-            | Payload::ModelRequestCreated(_)
+            | Payload::WorldInfoActivated(_)
             | Payload::ToolCallStarted(_)
             | Payload::GrantRevoked(_)
+            | Payload::ChatCommitted(_)
+            | Payload::DirectOutputCaptured(_)
+            | Payload::DriftRecoveryAttempted(_)
+            | Payload::PersistPromoted(_)
             | Payload::SessionDeleted(_) => false,
         })
     }
@@ -110,6 +122,8 @@ impl Mask {
             }
             Payload::ToolCallStarted(_) => false,
             Payload::RunStarted(_)
+            | Payload::ChatImported(_)
+            | Payload::WorldInfoActivated(_)
             | Payload::ContextAssembled(_)
             | Payload::ModelRequestCreated(_)
             | Payload::ModelTurnCompleted(_)
@@ -118,6 +132,14 @@ impl Mask {
             | Payload::ConsentClosed(_)
             | Payload::GrantGiven(_)
             | Payload::GrantRevoked(_)
+            | Payload::AgentTaskCreated(_)
+            | Payload::InvocationEnded(_)
+            | Payload::ChatCommitted(_)
+            | Payload::DirectOutputCaptured(_)
+            | Payload::DriftRecoveryAttempted(_)
+            | Payload::PersistPromoted(_)
+            | Payload::RunFailed(_)
+            | Payload::RunPartialSuccess(_)
             | Payload::RunEnded(_)
             | Payload::PayloadRedacted(_)
             | Payload::SessionDeleted(_) => true,

@@ -83,7 +83,7 @@ pub fn touches_of_stored(tool: &dyn Tool, canonical: Vec<u8>) -> Touches {
     }
 }
 
-fn touches(tool: &dyn Tool, arguments: &PreparedArguments) -> Touches {
+pub(super) fn touches(tool: &dyn Tool, arguments: &PreparedArguments) -> Touches {
     std::panic::catch_unwind(AssertUnwindSafe(|| tool.touches(arguments))).unwrap_or(Touches::Everything)
 }
 

@@ -6,7 +6,7 @@ use super::prepared::PreparedArguments;
 use crate::call::ToolCall;
 use crate::error::ToolError;
 use crate::ids::{CallId, ToolId};
-use crate::ports::{BoxFuture, ToolContext};
+use crate::ports::{BoxFuture, ToolContext, Touches};
 use crate::result::ToolOutput;
 use crate::snapshot::BoundTool;
 
@@ -70,6 +70,11 @@ impl StartedCall {
     /// What is left of the call when it is over: as the model wrote it, and its prepared arguments.
     pub fn into_parts(self) -> (ToolCall, PreparedArguments) {
         (self.call, self.arguments)
+    }
+
+    /// What the call touches; everything if the tool cannot say.
+    pub fn touches(&self) -> Touches {
+        super::repeated::touches(self.tool.tool(), &self.arguments)
     }
 
     /// Runs the tool. The caller catches panics, watches the deadline and owns the outcome.

@@ -23,11 +23,15 @@ pub struct ModelTraits {
     pub wraps_results: bool,
     /// Wire ids are the provider's contract (CONFLICT-31 `call_ids = provider`).
     pub provider_call_ids: bool,
+    /// Tokens of a request and its answer together that it can take, where that is known.
+    pub context_tokens: Option<u64>,
 }
 
 /// One request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
+    /// The agent that asks: the name of its profile, or of its task. It is for scripts and logs; no model is told.
+    pub agent: String,
     /// The agent's prompt, without tool instructions: a text dialect adds its own.
     pub system: String,
     /// The conversation so far.

@@ -14,13 +14,14 @@ use crate::ids::InvocationId;
 /// use haft_core::InvocationId;
 /// use haft_core::workspace::{RunFiles, Workspace, WorkspacePath, WorkspaceRoots, WorkspaceVersion};
 /// let files = Arc::new(RunFiles::default());
-/// let view = files.view(InvocationId::new("i_1"), WorkspaceRoots::default());
+/// let invocation = InvocationId::new("i_1");
+/// let view = files.view(invocation.clone(), WorkspaceRoots::default());
 /// let path = WorkspacePath::parse("output/main.md")?;
 /// let version = WorkspaceVersion { path: path.clone(), version: 1, bytes: Arc::from(*b"Hello") };
 /// view.stage(version.clone())?;
 /// assert_eq!(view.read(&path)?, Some(version));
 /// // The call ended without telling of it: nothing was written.
-/// files.take_back();
+/// files.take_back(&invocation);
 /// assert_eq!(view.read(&path)?, None);
 /// # Ok::<(), haft_core::ToolError>(())
 /// ```
@@ -32,8 +33,16 @@ pub struct RunFiles {
 #[derive(Debug, Default)]
 struct State {
     files: BTreeMap<WorkspacePath, WorkspaceVersion>,
-    /// Versions that no record tells of yet, each with the one before it.
-    staged: Vec<(WorkspaceVersion, Option<WorkspaceVersion>)>,
+    /// Versions that no record tells of yet.
+    staged: Vec<Staged>,
+}
+
+/// A version, who wrote it, and the one before it.
+#[derive(Debug)]
+struct Staged {
+    by: InvocationId,
+    version: WorkspaceVersion,
+    before: Option<WorkspaceVersion>,
 }
 
 impl RunFiles {
@@ -46,11 +55,14 @@ impl RunFiles {
         Self { state: Mutex::new(State { files, staged: Vec::new() }) }
     }
 
-    /// Puts in what the host itself wrote, such as a readable view of a result under `tool-results/`.
-    pub fn put(&self, path: WorkspacePath, bytes: Arc<[u8]>) {
+    /// Puts in what the host itself wrote, such as a readable view of a result under `tool-results/`, and gives it back, to be
+    /// stored.
+    pub fn put(&self, path: WorkspacePath, bytes: Arc<[u8]>) -> WorkspaceVersion {
         let mut state = self.lock();
         let version = state.files.get(&path).map_or(1, |old| old.version.saturating_add(1));
-        state.files.insert(path.clone(), WorkspaceVersion { path, version, bytes });
+        let version = WorkspaceVersion { path: path.clone(), version, bytes };
+        state.files.insert(path, version.clone());
+        version
     }
 
     /// Notes that records tell of these versions, so that they stay.
@@ -58,18 +70,29 @@ impl RunFiles {
         let is_told = |version: &WorkspaceVersion| {
             told.iter().any(|one| one.path == version.path && one.version == version.version)
         };
-        self.lock().staged.retain(|(version, _)| !is_told(version));
+        self.lock().staged.retain(|staged| !is_told(&staged.version));
     }
 
-    /// Takes back what was staged and is told by no record. Not while calls run.
-    pub fn take_back(&self) {
+    /// Takes back what `invocation` staged and no record tells of. Not while calls of it run.
+    pub fn take_back(&self, invocation: &InvocationId) {
         let mut state = self.lock();
+        let (own, others) =
+            std::mem::take(&mut state.staged).into_iter().partition(|one| one.by == *invocation);
+        state.staged = others;
+        let own: Vec<Staged> = own;
         // The newest first, so that each version gives way to the one before it.
-        for (version, before) in std::mem::take(&mut state.staged).into_iter().rev() {
+        for Staged { version, before, .. } in own.into_iter().rev() {
+            let newest = state.files.get(&version.path).map(|file| file.version);
             match before {
-                Some(before) => state.files.insert(version.path, before),
-                None => state.files.remove(&version.path),
-            };
+                // Another agent wrote after it: that stays.
+                _ if newest != Some(version.version) => {}
+                Some(before) => {
+                    state.files.insert(version.path, before);
+                }
+                None => {
+                    state.files.remove(&version.path);
+                }
+            }
         }
     }
 
@@ -124,7 +147,7 @@ impl Workspace for View {
             return Err(ToolError::system(BROKEN, text));
         }
         state.files.insert(version.path.clone(), version.clone());
-        state.staged.push((version, before));
+        state.staged.push(Staged { by: self.invocation.clone(), version, before });
         Ok(())
     }
 }
@@ -147,7 +170,8 @@ mod tests {
     fn versions_follow_each_other_and_only_what_is_told_stays() {
         let files =
             Arc::new(RunFiles::begin([(WorkspacePath::parse("persist/a").unwrap(), Arc::from(*b"old"))]));
-        let view = files.view(InvocationId::new("i_1"), WorkspaceRoots::default());
+        let (own, other) = (InvocationId::new("i_1"), InvocationId::new("i_2"));
+        let view = files.view(own.clone(), WorkspaceRoots::default());
         view.stage(version("persist/a", 1, "one")).unwrap();
         let again = view.stage(version("persist/a", 1, "other")).unwrap_err();
         assert_eq!(
@@ -157,10 +181,19 @@ mod tests {
         view.stage(version("persist/a", 2, "two")).unwrap();
         view.stage(version("output/b", 1, "b")).unwrap();
         files.keep(&[version("persist/a", 1, "one")]);
-        files.take_back();
+        files.take_back(&other);
+        assert_eq!(view.list().unwrap().len(), 2);
+        files.take_back(&own);
         assert_eq!(view.list().unwrap(), [version("persist/a", 1, "one")]);
-        files.take_back();
+        files.take_back(&own);
         assert_eq!(view.list().unwrap(), [version("persist/a", 1, "one")]);
+        // What another agent wrote over it stays.
+        view.stage(version("persist/a", 2, "lost")).unwrap();
+        let theirs = files.view(other, WorkspaceRoots::default());
+        theirs.stage(version("persist/a", 3, "theirs")).unwrap();
+        files.keep(&[version("persist/a", 3, "theirs")]);
+        files.take_back(&own);
+        assert_eq!(view.list().unwrap(), [version("persist/a", 3, "theirs")]);
     }
 
     // WSP-01, WSP-20, JRN-08

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{ErrorCode, ToolError};
 
 /// Longest path, in bytes.
 const MAX_PATH: usize = 512;
 
 /// The top folders of a workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WorkspaceRoot {
     /// What is made for the person.
     Output,

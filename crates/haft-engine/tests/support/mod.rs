@@ -427,8 +427,14 @@ impl FakeModel {
             images: false,
             wraps_results: false,
             provider_call_ids: false,
+            context_tokens: None,
         };
         Arc::new(Self { turns: Mutex::new(turns.into()), requests: Mutex::default(), traits })
+    }
+
+    /// It takes no more than that many tokens at once.
+    pub fn takes(&mut self, tokens: u64) {
+        self.traits.context_tokens = Some(tokens);
     }
 }
 

@@ -24,6 +24,8 @@ const KEYS: [&str; 12] = [
     "error",
     "expect",
 ];
+/// What a script may call the agent of the run itself, whatever its profile is called.
+const ROOT: &str = "root";
 /// Longest wait that a script may ask for.
 const MOST_DELAY_MS: u64 = 3_600_000;
 
@@ -32,7 +34,7 @@ const MOST_DELAY_MS: u64 = 3_600_000;
 pub(super) struct ScriptTurn {
     /// Its place in the file, from 1.
     pub(super) line: usize,
-    /// The agent that the turn is meant for. Requests name no agent yet, so that it decides nothing.
+    /// The agent that the turn is for; none is for all agents that have no lines of their own.
     pub(super) agent: Option<String>,
     pub(super) chunks: Vec<String>,
     pub(super) reasoning: String,
@@ -66,7 +68,8 @@ fn read_line(number: usize, line: &str) -> Result<ScriptTurn, String> {
     let mut map = object("the line", value)?;
     let mut turn = ScriptTurn { line: number, ..ScriptTurn::default() };
     check_keys("a turn", &map, &KEYS)?;
-    turn.agent = taken(&mut map, "agent").map(|value| text("agent", value)).transpose()?;
+    let agent = taken(&mut map, "agent").map(|value| text("agent", value)).transpose()?;
+    turn.agent = agent.filter(|agent| agent != ROOT);
     let whole = taken(&mut map, "text").map(|value| text("text", value)).transpose()?;
     let chunks = taken(&mut map, "chunks").map(|value| list("chunks", value)).transpose()?;
     turn.chunks = match (whole, chunks) {

@@ -4,12 +4,13 @@ use haft_core::ports::{FinishReason, ModelTurn};
 use haft_core::{RequestedCall, WireId};
 use serde_json::{Map, Value, json};
 
-/// The line of a turn.
-pub(crate) fn turn(turn: &ModelTurn) -> String {
+/// The line of a turn of `agent`.
+pub(crate) fn turn(turn: &ModelTurn, agent: Option<&str>) -> String {
     let mut line = Map::new();
     let mut add = |key: &str, value: Option<Value>| {
         line.extend(value.map(|value| (key.to_owned(), value)));
     };
+    add("agent", agent.map(|agent| json!(agent)));
     add("reasoning", text(&turn.reasoning));
     add("text", text(&turn.text));
     add("tool_calls", (!turn.calls.is_empty()).then(|| turn.calls.iter().map(call).collect()));
@@ -21,9 +22,12 @@ pub(crate) fn turn(turn: &ModelTurn) -> String {
     Value::Object(line).to_string()
 }
 
-/// The line of a request that the server refused.
-pub(crate) fn refusal(status: u16, body: &str) -> String {
-    json!({"error": {"status": status, "body": body}}).to_string()
+/// The line of a request of `agent` that the server refused.
+pub(crate) fn refusal(status: u16, body: &str, agent: Option<&str>) -> String {
+    let mut line = Map::new();
+    line.extend(agent.map(|agent| ("agent".to_owned(), json!(agent))));
+    line.insert("error".to_owned(), json!({"status": status, "body": body}));
+    Value::Object(line).to_string()
 }
 
 fn text(text: &str) -> Option<Value> {

@@ -284,6 +284,7 @@ pub(crate) fn weather() -> ModelTool {
 /// A request that asks `text`, with the weather tool.
 pub(crate) fn request(text: &str) -> ModelRequest {
     ModelRequest {
+        agent: "test".into(),
         system: "You are brief.".into(),
         messages: vec![Message::User(text.into())],
         tools: vec![weather()],

@@ -139,6 +139,8 @@ impl<'a> RunWriter<'a> {
             snapshot_file: batch.file(path, b"{\"tools\":[]}".to_vec()),
             tools: vec![("test_note".into(), tool_id())],
             contract: ToolTurnContract { tools: vec![tool_id()], choice: ToolChoice::Auto },
+            task: None,
+            workspace: None,
         });
         batch.record(self.now(), &assembled).unwrap();
         batch
