@@ -177,10 +177,13 @@ def named_things(records):
             continue
         what = f"record {record['seq']} ({record['kind']})"
         try:
-            for key in ("snapshot_file", "arguments_file", "result_file"):
-                if key in body:
-                    reference = body[key]
-                    files[reference["path"]] = (reference["sha256"], reference["bytes"])
+            references = [body[key] for key in ("snapshot_file", "arguments_file", "result_file", "file") if key in body]
+            if record["kind"] == "tool_call_completed":
+                references += body.get("workspace", [])
+            if record["kind"] == "invocation_ended":
+                references += body.get("files", [])
+            for reference in references:
+                files[reference["path"]] = (reference["sha256"], reference["bytes"])
             if record["kind"] == "tool_call_completed":
                 for made in body["artifacts"]:
                     name, version = made["id"], made["version"]
