@@ -3,6 +3,7 @@
 //! A case that is laxer than it says is a wrong allow, and so is one in which something happens that must never happen. One that
 //! asks where it need not is counted and told, and fails nothing; one that refuses what must work fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+#![expect(clippy::disallowed_methods, reason = "reads the corpus, and which of it to play")]
 #![cfg(unix)]
 
 mod case;
