@@ -21,8 +21,11 @@ impl ChatHistory for StoredChat {
         Box::pin(async move {
             self.read().await.map_err(|error| {
                 let code = ErrorCode::new("agent.journal_unreadable");
-                ToolError::new(code, "This conversation cannot be looked up now. Work with what stands before you.")
-                    .with_detail(error.to_string())
+                ToolError::new(
+                    code,
+                    "This conversation cannot be looked up now. Work with what stands before you.",
+                )
+                .with_detail(error.to_string())
             })
         })
     }

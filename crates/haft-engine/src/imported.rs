@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
+use haft_core::RunId;
 use haft_core::chat::{ChatFile, ChatMessage, ChatRole};
 use haft_core::journal::{Payload, SealedRecord};
 use haft_core::message::Message;
 use haft_core::ports::Store;
-use haft_core::RunId;
 
 use crate::committed::text_of;
 use crate::error::EngineError;

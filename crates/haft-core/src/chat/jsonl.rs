@@ -192,8 +192,11 @@ mod tests {
 
     fn said() -> impl Strategy<Value = ChatMessage> {
         let role = prop_oneof![Just(ChatRole::User), Just(ChatRole::Assistant), Just(ChatRole::System)];
-        (role, "[A-Z][a-z]{0,3}", ".{0,12}")
-            .prop_map(|(role, name, text)| ChatMessage { role, name: Some(name), text })
+        (role, "[A-Z][a-z]{0,3}", ".{0,12}").prop_map(|(role, name, text)| ChatMessage {
+            role,
+            name: Some(name),
+            text,
+        })
     }
 
     proptest! {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agent_run::{
-    ChatCommitted, DirectOutputCaptured, DriftRecoveryAttempted, PersistPromoted, RunFailed, RunPartialSuccess,
+    ChatCommitted, DirectOutputCaptured, DriftRecoveryAttempted, PersistPromoted, RunFailed,
+    RunPartialSuccess,
 };
 use super::input::{ChatImported, WorldInfoActivated};
 use crate::artifact::ArtifactVersion;

@@ -48,6 +48,7 @@ fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
         "builtin:workspace.apply_patch workspace_apply_patch write workspace closed",
         "builtin:chat.search chat_search read chat closed",
         "builtin:chat.read_messages chat_read_messages read chat closed",
+        "builtin:worldinfo.read_activated worldinfo_read_activated read worldinfo closed",
         "builtin:dice.roll dice_roll read dice closed",
         "builtin:skill.list skill_list read skill closed",
         "builtin:skill.search skill_search read skill closed",
