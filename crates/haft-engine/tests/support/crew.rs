@@ -249,6 +249,7 @@ pub async fn journal(world: &World, run: &RunId) -> String {
             }
             Payload::ConsentOpened(question) => format!("{} {:?}", question.call_id, question.text),
             Payload::ConsentClosed(body) => format!("{} {:?}", body.call_id, body.closing),
+            Payload::ChatCommitted(body) => format!("{:?} {} {}", body.mode, body.source, body.file.path),
             Payload::RunEnded(body) => format!("{:?} {:?} {:?}", body.status, body.error_code, body.text),
             other => format!("{other:?}"),
         };
