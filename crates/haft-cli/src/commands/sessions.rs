@@ -52,7 +52,10 @@ async fn list(workplace: &Workplace) -> Result<(), Failure> {
     for Listed { row, opening } in &rows {
         let project = row.project.as_ref().map_or(String::new(), |project| format!("  project {project}"));
         let opening = opening.as_ref().map_or(String::new(), |opening| format!("  {opening}"));
-        output.foreign_line(&format!("{}  {}  profile {}{project}{opening}", row.id, row.updated, row.profile))?;
+        output.foreign_line(&format!(
+            "{}  {}  profile {}{project}{opening}",
+            row.id, row.updated, row.profile
+        ))?;
     }
     if rows.is_empty() {
         output.note("there is no session yet; `haft chat` starts one");

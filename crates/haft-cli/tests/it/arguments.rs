@@ -23,7 +23,7 @@ fn help_names_the_commands() {
       call         Make one call of one tool
       parse        Only read the calls in a model's text from stdin; nothing is run
       tools        Show the tools that a model would see
-      sessions     List, show and delete conversations
+      sessions     List, show, import, export and delete conversations
       artifacts    List and print the artifacts of a session
       project      Name the folders that file tools may work in
       profile      List, show and check profiles
@@ -31,6 +31,8 @@ fn help_names_the_commands() {
       grants       List what was allowed in a session, and take it back
       policy       Explain, check and test the rules that decide calls
       audit        Read, export and verify the journals of runs
+      replay       Run a recorded run again, in memory, and tell the first difference; exit 1 if there
+                   is one
       doctor       Show what works on this machine
       completions  Print a completion script for a shell
 
@@ -164,6 +166,8 @@ fn every_subcommand_has_help_with_an_example_of_itself() {
         "tools prompt",
         "sessions list",
         "sessions show",
+        "sessions import",
+        "sessions export",
         "sessions delete",
         "artifacts list",
         "artifacts get",

@@ -51,3 +51,27 @@ fn its_cases_are_decided_as_they_say() {
     let run = home.haft(&["policy", "test", "cases.toml"]);
     assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "2 cases: good\n"), "{run}");
 }
+
+// CHT-01, CHT-03, WLD-01
+#[test]
+fn its_chat_and_its_book_are_read_as_it_says() {
+    let home = Home::new();
+    home.write("coast.jsonl", &block("chats.md", "jsonl"));
+    home.write("home/lorebooks/coast.json", &block("chats.md", "json"));
+    home.write("home/profiles/writer.md", &block("chats.md", "markdown"));
+    let imported = home.haft(&["sessions", "import", "coast.jsonl"]);
+    assert!(imported.stderr.starts_with("imported 4 messages of coast.jsonl; "), "{imported}");
+    let path = format!("{}/../../docs/guide/chats.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(path).unwrap();
+    for call in [
+        "call chat_search query=kree --session last --profile tauritavern",
+        "call worldinfo_read_activated --session last --profile writer",
+    ] {
+        let (_, shown) = page.split_once(&format!("    $ haft {call}\n")).unwrap();
+        let shown: Vec<&str> =
+            shown.lines().take_while(|line| line.is_empty() || line.starts_with("    ")).collect();
+        let shown: Vec<&str> = shown.iter().map(|line| line.trim_start_matches("    ")).collect();
+        let run = home.haft(&call.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.stdout.trim(), shown.join("\n").trim(), "{run}");
+    }
+}

@@ -16,6 +16,7 @@ mod bad_input;
 mod bounds;
 mod call;
 mod chat;
+mod chats;
 mod configuration;
 mod dialects;
 mod exec;

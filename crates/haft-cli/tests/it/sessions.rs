@@ -17,13 +17,13 @@ fn sessions_are_listed_and_shown() {
     haft_snapshot!(home, home.haft(&["sessions"]), @r#"
     exit: 0
     --- stdout
-    s_[ID]  [TIME]  profile artifactflow
+    s_[ID]  [TIME]  profile artifactflow  create_artifact id=plan.md title=Plan content=one
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["sessions", "list", "--json"]), @r#"
     exit: 0
     --- stdout
-    [{"id":"s_[ID]","created":[MS],"updated":[MS],"profile":"artifactflow","project":null,"deleted":false}]
+    [{"id":"s_[ID]","created":[MS],"updated":[MS],"profile":"artifactflow","project":null,"deleted":false,"opening":"create_artifact id=plan.md title=Plan content=one"}]
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["sessions", "show", "last"]), @r#"

@@ -32,6 +32,10 @@ pub(super) fn line(event: &RunEvent) -> String {
             line
         }
         "context_assembled" => counted(length("tools"), "tool"),
+        "chat_imported" => {
+            format!("{} messages of {}", number("messages"), visible_short(text("source"), WIDTH))
+        }
+        "world_info_activated" => format!("{} active", number("entries")),
         "model_request_created" => {
             format!("turn {}, {} messages in {}", number("turn"), number("messages"), text("dialect"))
         }

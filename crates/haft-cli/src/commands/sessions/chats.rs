@@ -28,7 +28,8 @@ pub(super) async fn import(workplace: &Workplace, file: &Path) -> Result<(), Fai
         .map_err(|error| Failure::usage(format!("{place}: {error}")).hint(next_step(&error)))?;
     let (profile, loaded) = setup.profile(None)?;
     setup.compile(&loaded)?;
-    let source = file.file_name().map_or_else(|| place.to_string(), |name| name.to_string_lossy().into_owned());
+    let source =
+        file.file_name().map_or_else(|| place.to_string(), |name| name.to_string_lossy().into_owned());
     let project = setup.globals.project.as_deref().map(ProjectId::from);
     let (session, run) = workplace.engine.import_chat(&chat, &source, &profile.text(), project).await?;
     let messages = chat.messages.len();
