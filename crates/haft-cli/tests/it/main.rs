@@ -10,6 +10,7 @@
 #[macro_use]
 mod support;
 
+mod agent_runs;
 mod arguments;
 mod audit;
 mod bad_input;

@@ -46,7 +46,7 @@ fn the_permissions_of_presets_are_those_on_record() {
         recorded.insert(tool.to_owned(), today(line, history));
     }
     let mut found = BTreeMap::new();
-    for preset in ["default", "artifactflow", "locked", "nanoclaw"] {
+    for preset in ["default", "artifactflow", "ethan", "locked", "nanoclaw", "tauritavern"] {
         for tool in home.json(&["tools", "--profile", preset]).as_array().unwrap() {
             let name = format!("{preset} {}", tool["tool_id"].as_str().unwrap());
             found.insert(name, tool["permission"].as_str().unwrap().to_owned());

@@ -11,15 +11,17 @@ fn presets_and_own_profiles_are_listed() {
     --- stdout
     default       Works on files of a project and on documents, and asks before it changes files.
     artifactflow  ArtifactFlow's way of working, with XML calls and documents as artifacts.
+    ethan         Ethan's way of working, with files of this machine; it asks before it writes them and before it opens secrets.
     locked        Looks at files of a project and at documents. Whatever is not allowed here is refused, not asked.
     nanoclaw      NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.
+    tauritavern   TauriTavern's way of writing, with drafts in a workspace that are committed into the conversation; it asks nobody.
     mine          My own.
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["profile", "list", "--json"]), @r#"
     exit: 0
     --- stdout
-    [{"name":"default","description":"Works on files of a project and on documents, and asks before it changes files.","source":"preset default"},{"name":"artifactflow","description":"ArtifactFlow's way of working, with XML calls and documents as artifacts.","source":"preset artifactflow"},{"name":"locked","description":"Looks at files of a project and at documents. Whatever is not allowed here is refused, not asked.","source":"preset locked"},{"name":"nanoclaw","description":"NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.","source":"preset nanoclaw"},{"name":"mine","description":"My own.","source":"[FOLDER]/home/profiles/mine.md"}]
+    [{"name":"default","description":"Works on files of a project and on documents, and asks before it changes files.","source":"preset default"},{"name":"artifactflow","description":"ArtifactFlow's way of working, with XML calls and documents as artifacts.","source":"preset artifactflow"},{"name":"ethan","description":"Ethan's way of working, with files of this machine; it asks before it writes them and before it opens secrets.","source":"preset ethan"},{"name":"locked","description":"Looks at files of a project and at documents. Whatever is not allowed here is refused, not asked.","source":"preset locked"},{"name":"nanoclaw","description":"NanoClaw's way of working, with files of a project, data tools and JSON results; it asks nobody.","source":"preset nanoclaw"},{"name":"tauritavern","description":"TauriTavern's way of writing, with drafts in a workspace that are committed into the conversation; it asks nobody.","source":"preset tauritavern"},{"name":"mine","description":"My own.","source":"[FOLDER]/home/profiles/mine.md"}]
     --- stderr
     "#);
 }
@@ -41,6 +43,7 @@ fn presets_carry_what_the_ledger_lists() {
         - builtin:artifact.rewrite
         - builtin:artifact.read
         - builtin:artifact.grep
+        - builtin:agent.call
     budget:
       calls: 80
       rounds: 80
@@ -78,6 +81,9 @@ fn presets_carry_what_the_ledger_lists() {
 
     A long tool result is kept as an artifact too and you see only its beginning; read the rest with read_artifact when you
     need it.
+
+    A piece of work of its own can be given to another agent with call_subagent; it sees nothing of this conversation, so the
+    instruction must hold all that it needs. Its answer comes back as the result of the call.
 
     Say in one or two sentences what you made or changed; do not repeat the whole text in the conversation. If a call fails,
     read the error, mend the call and try again.
@@ -253,6 +259,7 @@ fn a_profile_extends_another_one() {
         - builtin:artifact.rewrite
         - builtin:artifact.read
         - builtin:artifact.grep
+        - builtin:agent.call
       deny:
         - builtin:artifact.grep
       alias:
@@ -296,8 +303,9 @@ fn a_profile_extends_another_one() {
     update_artifact   allow  Replace one passage of an artifact and leave the rest as it is.
     rewrite_artifact  allow  Replace the whole text of an artifact.
     look              allow  Read an artifact of this conversation, whole or by lines.
+    call_subagent     allow  Let another agent work on something and wait for its answer, which is the result of this call.
     --- stderr
-    4 tools of the profile `mine`; `haft tools show TOOL` tells more of one
+    5 tools of the profile `mine`; `haft tools show TOOL` tells more of one
     "#);
 }
 
@@ -310,7 +318,7 @@ fn a_value_with_a_slash_is_a_path() {
     exit: 0
     --- stdout
     lib/mine.md: good, 1 tool
-    nanoclaw: good, 10 tools
+    nanoclaw: good, 11 tools
     --- stderr
     "#);
     haft_snapshot!(home, home.haft(&["tools", "--profile", "lib/mine.md"]), @r#"
@@ -406,9 +414,12 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
     haft_snapshot!(home, home.haft(&["profile", "check"]), @r#"
     exit: 2
     --- stdout
-    default: good, 12 tools
-    artifactflow: good, 5 tools
-    nanoclaw: good, 10 tools
+    default: good, 13 tools
+    artifactflow: good, 6 tools
+    ethan: good, 4 tools
+    locked: good, 5 tools
+    nanoclaw: good, 11 tools
+    tauritavern: good, 17 tools
     --- stderr
     error: [FOLDER]/home/profiles/a.md:1:1: the first line must be `---`; a profile is keys between two `---` lines, then the prompt
     error: [FOLDER]/home/profiles/b.md:2:1: the second `---` line is missing; a profile is keys between two `---` lines, then the prompt
@@ -430,7 +441,7 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
     exit: 2
     --- stdout
     --- stderr
-    error: there is no profile `zzz`; did you mean default, artifactflow, nanoclaw, a, b, c, d, e, f, g?
+    error: there is no profile `zzz`; did you mean default, artifactflow, ethan, locked, nanoclaw, tauritavern, a, b, c, d, e, f, g?
 
       `haft profile list` shows all profiles.
     "#);
@@ -458,7 +469,10 @@ fn a_profile_says_how_calls_run_and_what_is_reused() {
     // What is shown is a profile that says the same.
     home.write("home/profiles/again.md", &fast);
     assert_eq!(part(&shown("again")), own);
-    assert_eq!(part(&shown("default")), "execution:\n  mode: parallel\n  max_workers: 4\ntaint:\n  ask: true\n");
+    assert_eq!(
+        part(&shown("default")),
+        "execution:\n  mode: parallel\n  max_workers: 4\ntaint:\n  ask: true\n"
+    );
     assert_eq!(part(&shown("artifactflow")), "execution:\n  mode: serial\ntaint:\n  ask: false\n");
     home.write(
         "home/profiles/wrong.md",
