@@ -36,7 +36,17 @@ pub enum DigestError {
     },
 }
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
+/// The two hex digits of each byte.
+const PAIRS: [[u8; 2]; 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [HEX[byte >> 4], HEX[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
 
 impl Digest {
     /// The digest of these bytes.
@@ -64,9 +74,8 @@ impl Digest {
     /// All 64 hex digits, as ASCII bytes.
     pub fn hex(&self) -> [u8; 64] {
         let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = PAIRS[usize::from(byte)];
         }
         text
     }

@@ -4,11 +4,12 @@
 //! The bytes are those of [`super::to_bytes`] of the same data; a property test holds the two together.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::ser::{self, Serialize};
 use serde_json::Number;
 
-use super::{number_text, write_string};
+use super::{write_digits, write_number, write_string};
 
 /// Data that has no JSON form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,18 +39,6 @@ pub fn serialize<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, NoJsonForm
 
 struct Writer<'a>(&'a mut Vec<u8>);
 
-impl Writer<'_> {
-    fn number(self, number: &Number) {
-        self.0.extend_from_slice(number_text(number).as_bytes());
-    }
-
-    fn digits(self, digits: impl fmt::Display) {
-        use std::io::Write;
-        // Writing to a vector cannot fail.
-        let _whole = write!(self.0, "{digits}");
-    }
-}
-
 /// Opens `{"variant":` and gives what closes it.
 fn open_variant(bytes: &mut Vec<u8>, variant: &str) {
     bytes.push(b'{');
@@ -60,7 +49,7 @@ fn open_variant(bytes: &mut Vec<u8>, variant: &str) {
 macro_rules! digits {
     ($($method:ident: $type:ty),*) => {
         $(fn $method(self, value: $type) -> Result<(), NoJsonForm> {
-            self.digits(value);
+            write_digits(value, self.0);
             Ok(())
         })*
     };
@@ -91,7 +80,7 @@ impl<'a> ser::Serializer for Writer<'a> {
 
     fn serialize_f64(self, value: f64) -> Result<(), NoJsonForm> {
         match Number::from_f64(value) {
-            Some(number) => self.number(&number),
+            Some(number) => write_number(&number, self.0),
             None => self.0.extend_from_slice(b"null"),
         }
         Ok(())
@@ -183,12 +172,12 @@ impl<'a> ser::Serializer for Writer<'a> {
         Ok(Items { bytes: self.0, first: true, close: "]}" })
     }
 
-    fn serialize_map(self, length: Option<usize>) -> Result<Fields<'a>, NoJsonForm> {
-        Ok(Fields::open(self.0, length.unwrap_or_default(), "}"))
+    fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>, NoJsonForm> {
+        Ok(Fields::open(self.0, "}"))
     }
 
-    fn serialize_struct(self, _: &'static str, length: usize) -> Result<Fields<'a>, NoJsonForm> {
-        Ok(Fields::open(self.0, length, "}"))
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a>, NoJsonForm> {
+        Ok(Fields::open(self.0, "}"))
     }
 
     fn serialize_struct_variant(
@@ -196,10 +185,10 @@ impl<'a> ser::Serializer for Writer<'a> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-        length: usize,
+        _: usize,
     ) -> Result<Fields<'a>, NoJsonForm> {
         open_variant(self.0, variant);
-        Ok(Fields::open(self.0, length, "}}"))
+        Ok(Fields::open(self.0, "}}"))
     }
 }
 
@@ -228,85 +217,83 @@ struct Fields<'a> {
     bytes: &'a mut Vec<u8>,
     /// Where the first field begins.
     start: usize,
-    fields: Vec<Field>,
+    /// Where the last key stands, without its quotes; nothing before the first.
+    last_key: Range<usize>,
+    /// They came in the order of their keys so far, and no key holds an escape: without escapes keys sort as they are written.
+    in_order: bool,
     close: &'static str,
 }
 
-/// Where a field begins, and the length of its key in quotes.
-struct Field {
-    start: usize,
-    key_length: usize,
-}
-
 impl<'a> Fields<'a> {
-    fn open(bytes: &'a mut Vec<u8>, length: usize, close: &'static str) -> Self {
+    fn open(bytes: &'a mut Vec<u8>, close: &'static str) -> Self {
         bytes.push(b'{');
         let start = bytes.len();
-        Self { bytes, start, fields: Vec::with_capacity(length), close }
+        Self { bytes, start, last_key: 0..0, in_order: true, close }
     }
 
     fn begin(&mut self) {
-        if !self.fields.is_empty() {
+        if self.bytes.len() > self.start {
             self.bytes.push(b',');
         }
-        self.fields.push(Field { start: self.bytes.len(), key_length: 0 });
     }
 
-    fn end_key(&mut self) {
-        if let Some(field) = self.fields.last_mut() {
-            field.key_length = self.bytes.len() - field.start;
-        }
+    /// Ends the key whose quotes open at `from`.
+    fn end_key(&mut self, from: usize) {
+        let key = from + 1..self.bytes.len() - 1;
+        let written = self.bytes.get(key.clone()).unwrap_or_default();
+        let before = self.bytes.get(self.last_key.clone()).unwrap_or_default();
+        self.in_order = self.in_order && before < written && !written.contains(&b'\\');
+        self.last_key = key;
         self.bytes.push(b':');
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), NoJsonForm> {
         self.begin();
+        let from = self.bytes.len();
         write_string(key, self.bytes);
-        self.end_key();
+        self.end_key(from);
         value.serialize(Writer(self.bytes))
     }
 
     /// Puts the fields in the order of their keys.
     fn close(self) -> Result<(), NoJsonForm> {
-        let Self { bytes, start, fields, close } = self;
-        let written =
-            |field: &Field| bytes.get(field.start..field.start + field.key_length).unwrap_or_default();
-        // Keys in quotes sort as their texts do if every character sorts above the quote and none is escaped.
-        let plain = |field: &Field| {
-            let key = written(field);
-            key.get(1..key.len().saturating_sub(1))
-                .unwrap_or_default()
-                .iter()
-                .all(|&b| b > b'"' && b != b'\\')
-        };
-        let simple = fields.iter().all(plain);
-        if !(simple && fields.is_sorted_by(|left, right| written(left) < written(right))) {
-            let mut order: Vec<usize> = (0..fields.len()).collect();
-            if simple {
-                order.sort_unstable_by_key(|&index| fields.get(index).map(written));
-            } else {
-                let texts = fields
-                    .iter()
-                    .map(|field| serde_json::from_slice::<String>(written(field)))
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|error| NoJsonForm(error.to_string()))?;
-                order.sort_by_key(|&index| texts.get(index));
-            }
-            let mut ordered = Vec::with_capacity(bytes.len() - start);
-            for index in order {
-                if !ordered.is_empty() {
-                    ordered.push(b',');
-                }
-                let from = fields.get(index).map_or(start, |field| field.start);
-                let to = fields.get(index + 1).map_or(bytes.len(), |next| next.start - 1);
-                ordered.extend_from_slice(bytes.get(from..to).unwrap_or_default());
-            }
+        let Self { bytes, start, in_order, close, .. } = self;
+        if !in_order {
+            let mut fields = fields_of(bytes.get(start..).unwrap_or_default())?;
+            fields.sort_by(|(left, _), (right, _)| left.cmp(right));
+            let ordered = fields.into_iter().map(|(_, field)| field).collect::<Vec<_>>().join(&b',');
             bytes.truncate(start);
             bytes.extend_from_slice(&ordered);
         }
         bytes.extend_from_slice(close.as_bytes());
         Ok(())
     }
+}
+
+/// The fields between the brackets of an object, each with the text of its key.
+fn fields_of(inside: &[u8]) -> Result<Vec<(String, &[u8])>, NoJsonForm> {
+    let mut fields = Vec::new();
+    let (mut start, mut key_end, mut depth) = (0, None, 0_usize);
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in inside.iter().chain(b",").enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 => key_end = key_end.or(Some(at)),
+            b',' if depth == 0 => {
+                let key = inside.get(start..key_end.take().unwrap_or(at)).unwrap_or_default();
+                let key = serde_json::from_slice(key).map_err(|error| NoJsonForm(error.to_string()))?;
+                fields.push((key, inside.get(start..at).unwrap_or_default()));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    Ok(fields)
 }
 
 macro_rules! items {
@@ -370,7 +357,7 @@ impl ser::SerializeMap for Fields<'_> {
                 self.bytes.push(b'"');
             }
         }
-        self.end_key();
+        self.end_key(start);
         Ok(())
     }
 
