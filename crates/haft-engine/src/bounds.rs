@@ -118,7 +118,7 @@ impl Bounds {
     /// Keeps in mind what a refused call was after.
     pub(crate) fn note_refusal(&mut self, refused: &Refused) {
         if refused.code == ErrorCode::TOOL_DENIED {
-            let goal = refused.decision.as_ref().and_then(|decision| decision.scopes.first().cloned());
+            let goal = refused.decision.as_ref().map(|decision| decision.goal().clone());
             self.goals.insert(refused.call_id.clone(), goal.unwrap_or(Scope::Tool));
         }
     }

@@ -132,7 +132,7 @@ pub struct Decision {
     pub lost: Vec<Lost>,
     /// What a person is asked, where somebody is.
     pub question: Option<String>,
-    /// What a yes could cover, narrowest first; never empty.
+    /// What a yes could cover, in the order of the tool; never empty.
     pub scopes: Vec<Scope>,
     /// A yes is never remembered, and no flag or grant stands in for it (APR-10).
     pub every_time: bool,
@@ -169,6 +169,13 @@ impl Decision {
                 _,
             ) => self.rule.clone(),
         }
+    }
+
+    /// What the call is after, as narrowly as it is said: the first scope that covers no other one.
+    pub fn goal(&self) -> &Scope {
+        let is_narrowest =
+            |scope: &&Scope| !self.scopes.iter().any(|other| other != *scope && scope.covers(other));
+        self.scopes.iter().find(is_narrowest).unwrap_or(&Scope::Tool)
     }
 
     /// What would make the decision another one, as steps for a person.

@@ -80,6 +80,8 @@ pub(crate) struct Setup {
     pub(crate) same_denials: Option<u32>,
     /// `approval.mode: off`.
     pub(crate) approval_off: bool,
+    /// Agents that can be called, with the tools that they have, by alias.
+    pub(crate) agents: BTreeMap<String, Vec<String>>,
 }
 
 /// One step: exactly one of the first group of keys says what is done.

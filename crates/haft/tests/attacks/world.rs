@@ -17,7 +17,8 @@ use haft_core::{
     ToolRegistry,
 };
 use haft_engine::{
-    CallOutcome, Engine, EngineError, EngineParts, RunHandle, RunOptions, RunOutcome, Session, SessionChoice,
+    AgentModel, Agents, CallOutcome, Engine, EngineError, EngineParts, RunHandle, RunOptions, RunOutcome,
+    Session, SessionChoice,
 };
 use haft_models::{Scripted, TextDialect};
 use haft_store::MemoryStore;
@@ -75,6 +76,23 @@ pub(crate) struct World {
     last_question: Option<Question>,
     /// What models and callers read.
     pub(crate) read: Vec<String>,
+}
+
+/// The agents that can be called.
+struct Crew(IndexMap<String, Arc<Profile>>);
+
+impl Agents for Crew {
+    fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn profile(&self, name: &str) -> Result<Option<Arc<Profile>>, String> {
+        Ok(self.0.get(name).cloned())
+    }
+
+    fn model(&self, _: &Profile, caller: &AgentModel) -> Result<AgentModel, String> {
+        Ok(caller.clone())
+    }
 }
 
 /// What ends with a process.
@@ -231,6 +249,7 @@ impl World {
         let process = self.process.as_ref().unwrap();
         let mut options = RunOptions::new(Arc::new(self.profile.clone()), "attack");
         options.yes = self.setup.yes;
+        options.agents = Arc::new(self.crew());
         let tools = compile("i_rules".into(), &self.profile, &self.registry).unwrap();
         let rules = Arc::new(RulesNow::new(tools.policy_version()));
         options.policy_now = Some(rules.clone());
@@ -254,6 +273,18 @@ impl World {
         });
         let calls: Vec<_> = calls.collect();
         (!calls.is_empty()).then(|| Work::Calls(process.session.calls(calls, options)))
+    }
+
+    /// The agents of the case: under the rules of all, each with its own tools.
+    fn crew(&self) -> Crew {
+        let agent = |(name, tools): (&String, &Vec<String>)| {
+            let mut profile = Profile { name: name.clone(), ..self.profile.clone() };
+            profile.tools.allow =
+                tools.iter().map(|alias| id_of(&self.registry, &self.profile, alias)).collect();
+            profile.delegation.callable = true;
+            (name.clone(), Arc::new(profile))
+        };
+        Crew(self.setup.agents.iter().map(agent).collect())
     }
 
     async fn follow(&mut self, work: Work) -> Vec<Seen> {
@@ -355,7 +386,11 @@ impl World {
 
 fn registry(log: &Log, setup: &Setup) -> ToolRegistry {
     let mut registry = ToolRegistry::default();
+    let agents = haft_tools::agents::tools().unwrap().into_iter();
+    let called = |tool: &Arc<dyn Tool>| tool.declaration().id().native_name() == "agent.call";
+    let agents = agents.filter(|tool| !setup.agents.is_empty() && called(tool));
     let files = haft_tools::files::tools().unwrap().into_iter().chain(haft_tools::host::tools().unwrap());
+    let files = files.chain(agents);
     let all: Vec<Arc<dyn Tool>> = tools::all(log, &setup.output).into_iter().chain(files).collect();
     registry.register_all(all).unwrap();
     registry
