@@ -194,7 +194,7 @@ async fn world_info_is_activated_at_the_start_and_frozen_into_the_run() {
     ]);
     let options = world.options();
     let ended = session.prompt("Who lit the lamp?".to_owned(), model.clone(), options).wait().await.unwrap();
-    let requests = model.requests.lock().unwrap();
+    let requests = std::mem::take(&mut *model.requests.lock().unwrap());
     // The entries stand by their positions: around the prompt, and one message from the end.
     assert_eq!(requests[0].system, "The coast is steep.\n\nYou test.\n\nHe never sleeps.");
     assert_eq!(
