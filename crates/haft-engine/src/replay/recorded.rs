@@ -126,7 +126,7 @@ impl Recorded {
                 | Payload::PayloadRedacted(_)
                 | Payload::SessionDeleted(_) => {}
             }
-            steps.extend(step_of(record.seq, &payload, first_request.unwrap_or(0), content));
+            steps.extend(step_of(record.seq, &payload, first_request.unwrap_or(0), content.as_deref()));
         }
         let no_turns = || ReplayError::NoTurns(run.clone());
         let started = started.ok_or_else(no_turns)?;

@@ -23,7 +23,7 @@ pub(super) fn step_of(
     seq: u64,
     payload: &Payload,
     first_request: u64,
-    content: Option<String>,
+    content: Option<&str>,
 ) -> Option<Step> {
     let (kind, call, facts) = match payload {
         Payload::ContextAssembled(body) => {
