@@ -7,7 +7,7 @@ use haft_schema::json::{self, Literal, ReadError, Syntax};
 
 use crate::mend;
 use crate::scan::{NeedMore, Reads, Source};
-use crate::tools::ToolSet;
+use crate::tools::{Tool, ToolSet};
 
 const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
 const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "args", "tool_input"];
@@ -99,10 +99,31 @@ pub(crate) fn declared(literal: &Literal<'_>, tools: &ToolSet) -> bool {
             let has_arguments = entries.iter().any(|(key, value)| {
                 ARGUMENT_KEYS.contains(&&**key) || (key == "function" && matches!(value, Literal::Object(_)))
             });
-            (bare || has_arguments) && tools.resolve(&name).is_some()
+            (bare || has_arguments)
+                && tools.resolve(&name).is_some_and(|(tool, _)| !is_declaration(entries, tool))
         }
         Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => false,
     }
+}
+
+/// Whether an object repeats how a tool was declared: its parameters are a schema.
+fn is_declaration(entries: &[(Cow<'_, str>, Literal<'_>)], tool: &Tool) -> bool {
+    entries.iter().any(|(key, value)| match value {
+        Literal::Object(schema) if ARGUMENT_KEYS.contains(&&**key) => {
+            let has = |name: &str, fits: fn(&Literal<'_>) -> bool| {
+                schema.iter().any(|(key, value)| key == name && fits(value))
+            };
+            has("type", |value| matches!(value, Literal::String(_)))
+                && has("properties", |value| match value {
+                    Literal::Object(properties) => {
+                        properties.iter().all(|(_, property)| matches!(property, Literal::Object(_)))
+                    }
+                    _ => false,
+                })
+                && tool.parameter("properties").is_none()
+        }
+        _ => false,
+    })
 }
 
 fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
@@ -169,7 +190,9 @@ pub(crate) fn named<'a>(
     let (name, id) = name_and_id(written);
     let name = name.map(|name| bare_name(name, tools));
     let tool = name.and_then(|name| tools.resolve(name)).map(|(tool, _)| tool);
-    let free = |key: &str| tool.is_none_or(|tool| tool.parameter(key).is_none());
+    // Name and arguments alone, and the name again: the whole call, whatever the tool's parameters are called.
+    let is_whole = name.is_some_and(|name| repeats(&entries, name, tools));
+    let free = |key: &str| is_whole || tool.is_none_or(|tool| tool.parameter(key).is_none());
     let mut call = JsonCall {
         id: id.map(str::to_owned),
         name: Cow::Borrowed(name.unwrap_or_default()),
@@ -203,6 +226,19 @@ pub(crate) fn named<'a>(
     }
     call.arguments = entries;
     call
+}
+
+/// Whether an object holds a call's own name, its arguments as an object, and nothing else.
+fn repeats(entries: &[(Cow<'_, str>, Literal<'_>)], name: &str, tools: &ToolSet) -> bool {
+    let [(first, said), (second, given)] = entries else { return false };
+    let (said, second, given) = if NAME_KEYS.contains(&&**first) {
+        ((first, said), second, given)
+    } else {
+        ((second, given), first, said)
+    };
+    ARGUMENT_KEYS.contains(&&**second)
+        && matches!(given, Literal::Object(_))
+        && name_of(said.0, said.1).is_some_and(|inner| same_name(&inner, name, tools))
 }
 
 /// The name and the id in the head of a call: `functions.N:0`, `N:0`, `N`; an id alone is no name.

@@ -116,6 +116,11 @@ impl<'a, 'n> Draft<'a, 'n> {
         self.given.iter().any(|(given, ..)| given == name)
     }
 
+    /// Whether the schema gives a parameter a type.
+    pub(crate) fn is_typed(&self, name: &str) -> bool {
+        self.tool.and_then(|tool| tool.parameter(name)).is_some_and(|(parameter, _)| !parameter.is_untyped)
+    }
+
     pub(crate) fn has_parameters(&self) -> bool {
         !self.given.is_empty() || self.groups > 0
     }

@@ -51,6 +51,8 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     /// Text stays text, whatever it looks like.
     pub(crate) takes_text: bool,
+    /// The schema says nothing about its type.
+    pub(crate) is_untyped: bool,
     /// Whether `null` is among its values.
     pub(crate) takes_null: bool,
     pub(crate) required: bool,
@@ -117,6 +119,7 @@ impl Tool {
                 key: key(property.name),
                 name: property.name.to_owned(),
                 takes_text: property.schema.types().has(Type::String),
+                is_untyped: property.schema.types().is_any(),
                 takes_null: property.schema.types().has(Type::Null),
                 required: property.required,
             })

@@ -17,20 +17,6 @@ use haft_schema::{Schema, canonical};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Dialects whose readers still give back something else than was written, or miss what a grammar allows.
-const MISREAD: &[Dialect] = &[
-    Dialect::AnthropicXml,
-    Dialect::DeepseekDsml,
-    Dialect::Glm47,
-    Dialect::Harmony,
-    Dialect::MinimaxM2,
-    Dialect::MuseGlimmer,
-    Dialect::SeedOss,
-    Dialect::Step3,
-];
-/// Dialects whose readers still name repairs where nothing had to be mended.
-const REPAIRED: &[Dialect] = &[Dialect::Granite20b];
-
 fn all() -> impl Iterator<Item = Dialect> {
     dialects().iter().copied().filter(|dialect| *dialect != Dialect::Auto)
 }
@@ -169,7 +155,7 @@ fn mismatch(dialect: Dialect, before: &str, calls: &[WrittenCall<'_>]) -> Option
     let repaired: Vec<_> = parsed.calls.iter().flat_map(|call| &call.repairs).collect();
     let right = canonical::same(&json!(found), &json!(wanted))
         && parsed.malformed.is_empty()
-        && (repaired.is_empty() || REPAIRED.contains(&dialect))
+        && repaired.is_empty()
         && parsed.text == before;
     (!right).then(|| {
         format!(
@@ -204,7 +190,7 @@ proptest! {
             WrittenCall { name: "jobs.list", arguments: &none },
             WrittenCall { name: "doc_put", arguments: &second },
         ];
-        for dialect in looked_at().into_iter().filter(|dialect| !MISREAD.contains(dialect)) {
+        for dialect in looked_at() {
             let before = if prose && !alone(dialect) { "Both at once." } else { "" };
             for batch in [&calls[..1], &calls[..]] {
                 let mismatch = mismatch(dialect, before, batch);
@@ -218,7 +204,7 @@ proptest! {
 fn whatever_a_grammar_allows_is_read() {
     let tools = tools();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    for dialect in looked_at().into_iter().filter(|dialect| !MISREAD.contains(dialect)) {
+    for dialect in looked_at() {
         let contract = Contract { tools: &tools, required: true, most_calls: 2 };
         let grammar = Gbnf::read(&gbnf(dialect, &Tags::default(), &contract).unwrap());
         for seed in 1..=24_u64 {
@@ -232,8 +218,7 @@ fn whatever_a_grammar_allows_is_read() {
             let text = grammar.walk(&mut dice);
             let parsed = read(dialect, &text);
             let known = parsed.calls.iter().all(|call| names.contains(&call.name.as_str()));
-            let plain =
-                REPAIRED.contains(&dialect) || parsed.calls.iter().all(|call| call.repairs.is_empty());
+            let plain = parsed.calls.iter().all(|call| call.repairs.is_empty());
             let right = parsed.malformed.is_empty() && !parsed.calls.is_empty() && known && plain;
             assert!(right, "{dialect}: {text:?}\n{parsed:?}");
         }

@@ -19,6 +19,9 @@ use crate::{Dialect, Repair};
 /// Stands between the name and the parameters in the dialect of Hunyuan.
 pub(crate) const TOOL_SEPARATOR: &str = "tool_sep";
 
+/// Longest value of a parameter that a tool does not have, without any wrapper, in bytes.
+const MAX_UNDECLARED: usize = 4096;
+
 /// The calls of one wrapper and the offset at which reading goes on.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -47,14 +50,14 @@ pub(crate) struct CallReader<'a, 'n, 's> {
     pub(crate) style: Style,
     /// The last text or section that stood where only tags may stand.
     loose: Option<Loose<'a>>,
-    /// Inside of an element that names the tool, in a call without a wrapper.
+    /// Inside of an element that names the tool.
     pub(crate) element_open: bool,
+    /// The element that names the tool was closed: the next one is another call.
+    pub(crate) element_closed: bool,
     /// The end of the last thing that was understood.
     pub(crate) last_end: usize,
     /// The dialect in whose form the call is written, as far as it is known.
     pub(crate) form: Dialect,
-    /// The dialect in whose form it is written if the body is no tags.
-    pub(crate) foreign: Dialect,
 }
 
 /// Text where only tags may stand, with its offsets.
@@ -90,9 +93,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             style,
             loose: None,
             element_open: false,
+            element_closed: false,
             last_end: start,
             form: Dialect::ArtifactXml,
-            foreign: Dialect::Hermes,
         }
     }
 
@@ -139,8 +142,13 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     /// A body in the form of another dialect: JSON, literal calls, a name and its arguments.
     fn foreign(&mut self, at: usize) -> Reads<Block> {
+        // Calls of Granite 20B have no closing mark.
+        let form = match self.names.dialect {
+            Dialect::Granite20b => Dialect::Granite20b,
+            _ => Dialect::Hermes,
+        };
         let repairs = self.draft.repairs().to_vec();
-        Envelope::new(self.source, self.names, self.ends, self.draft.start, self.foreign)
+        Envelope::new(self.source, self.names, self.ends, self.draft.start, form)
             .with_repairs(repairs)
             .read(at)
     }
@@ -312,6 +320,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.draft.container_open = false;
         } else if self.element_open && self.style == Style::Bare && self.closes_name_tag(tag.name) {
             return Next::End(tag.end, Ending::Closed);
+        } else if self.element_open && !tag.cut && Names::is_named_element(tag.name) {
+            self.element_open = false;
+            self.element_closed = true;
         } else if !tag.cut && !self.closes_name_tag(tag.name) && !self.closes_unopened(tag.name, at) {
             self.draft.repair(Repair::StrayTagDropped);
         }
@@ -347,7 +358,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     fn open_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
         let tool = self.draft.tool;
-        let container = Names::is_own_container(tag.name) && !self.draft.container_open;
+        let container = Names::is_own_container(tag.name)
+            && !self.draft.container_open
+            && !self.is_parameter_of_tag(tag)?;
         // A tool may have a parameter `name`: the second `<name>` is it.
         let second_name = Names::is_name_tag(tag.name)
             && self.draft.has_name()
@@ -409,10 +422,51 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.take_attributes(tag);
             return Ok(Next::At(tag.end));
         }
-        if self.style == Style::Bare && !known && !self.draft.container_open {
+        let inside = self.draft.container_open || known || self.element_open && self.is_undeclared(tag)?;
+        if self.style == Style::Bare && !inside {
             return Ok(Next::End(self.last_end, Ending::Closed));
         }
         self.parameter(tag)
+    }
+
+    /// Whether a tag in the element that names the tool is a parameter that the tool does not have: it is an element for
+    /// parameters, or it is closed and the call goes on behind it.
+    fn is_undeclared(&self, tag: &Tag<'a>) -> Reads<bool> {
+        if Names::is_parameter_element(tag.name) {
+            return Ok(tag.carried_name().is_some());
+        }
+        if tag.kind != TagKind::Open || tag.equals.is_some() {
+            return Ok(false);
+        }
+        let closer = format!("</{}>", tag.name);
+        let window = self.source.bytes().get(tag.end..).unwrap_or_default();
+        let window = window.get(..MAX_UNDECLARED).unwrap_or(window);
+        match memchr::memmem::find(window, closer.as_bytes()) {
+            Some(length) => {
+                self.values.goes_on(tag.end + length + closer.len(), tag.name, self.draft.tool, false)
+            }
+            None => {
+                if window.len() < MAX_UNDECLARED {
+                    self.source.ends_at(self.source.len())?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether `<params>` is a parameter of a tool whose name is the tag, as Cline writes it: the tool has one, and no other
+    /// parameter begins in it.
+    fn is_parameter_of_tag(&self, tag: &Tag<'a>) -> Reads<bool> {
+        let tool = self.draft.tool;
+        if !self.draft.raw_everywhere || tool.is_none() || !self.names.is_parameter(tag.name, tool) {
+            return Ok(false);
+        }
+        let next = skip_filling(self.source, tag.end)?;
+        if self.source.ends_at(next)? {
+            return Ok(true);
+        }
+        Ok(!tag_at(self.source, next)?
+            .is_some_and(|inner| inner.kind != TagKind::Close && self.names.is_parameter(inner.name, tool)))
     }
 
     /// Reasoning between the tags of a call.

@@ -7,9 +7,9 @@ use super::call::{CallReader, Next};
 use super::names::{Names, same_tag};
 use super::tag::{Tag, TagKind, attributes, cdata_at, skip_filling, tag_at};
 use super::value::next_bracket;
-use crate::Repair;
 use crate::draft::{Draft, Ending, Fault};
 use crate::scan::{Reads, is_blank};
+use crate::{Dialect, Repair};
 
 impl<'a> CallReader<'a, '_, '_> {
     /// Whether an element holds nothing but text.
@@ -148,7 +148,8 @@ impl<'a> CallReader<'a, '_, '_> {
         if !self.draft.has_name() {
             return;
         }
-        if !self.draft.has_parameters() {
+        let closed = std::mem::take(&mut self.element_closed);
+        if !self.draft.has_parameters() && !closed {
             if self.draft.is_named(name) {
                 self.draft.repair(Repair::DuplicateDropped);
                 return;
@@ -167,6 +168,8 @@ impl<'a> CallReader<'a, '_, '_> {
         let sibling = Draft::new(at);
         let finished = std::mem::replace(&mut self.draft, sibling);
         finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
-        self.draft.repair(Repair::SiblingsSplit);
+        if !closed || self.names.dialect == Dialect::ArtifactXml {
+            self.draft.repair(Repair::SiblingsSplit);
+        }
     }
 }

@@ -107,10 +107,13 @@ impl<'a> CallReader<'a, '_, '_> {
             self.draft.give_text(name, value.unwrap_or_default());
             return Ok(Next::At(tag.end));
         }
+        self.values.prefixed = tag.prefixed;
+        let is_string = tag.attribute("string");
+        self.values.exact = is_string.is_some();
         self.values.raw = self.draft.raw && (element || self.draft.raw_everywhere) || tag.name == "arg_value";
-        // `string="false"`: the value is JSON. Where a parameter is declared, its schema says so.
-        let is_json = tag.attribute("string").is_some_and(|is| is.eq_ignore_ascii_case("false"))
-            && !self.names.is_parameter(&name, self.draft.tool);
+        // `string="false"`: the value is JSON. Where a schema gives the parameter a type, that decides.
+        let is_json =
+            is_string.is_some_and(|is| is.eq_ignore_ascii_case("false")) && !self.draft.is_typed(&name);
         match self.values.read(tag.name, from, self.draft.tool, self.ends)? {
             Value::Whole { text, end, repair } => {
                 if let Some(repair) = repair {

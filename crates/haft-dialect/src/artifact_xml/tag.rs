@@ -32,6 +32,8 @@ pub(crate) struct Tag<'a> {
     pub(crate) full_width: bool,
     /// The text ends inside of the tag.
     pub(crate) cut: bool,
+    /// The name stands behind a prefix.
+    pub(crate) prefixed: bool,
 }
 
 impl<'a> Tag<'a> {
@@ -83,6 +85,7 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         end: from + length + 1,
         full_width: false,
         cut: false,
+        prefixed: false,
     })
 }
 
@@ -104,7 +107,8 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     // `<｜DSML｜ calls>`
     let name = if prefixed && name == "calls" { "tool_calls" } else { name };
     let kind = if closing { TagKind::Close } else { TagKind::Open };
-    let name = name.rsplit(':').next().unwrap_or(name);
+    let full = name;
+    let name = full.rsplit(':').next().unwrap_or(full);
     let mut tag = Tag {
         kind,
         name,
@@ -114,6 +118,7 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
         end: cursor.at,
         full_width: cursor.full_width,
         cut: false,
+        prefixed: prefixed || full.len() > name.len(),
     };
     if name.is_empty() && !(closing && cursor.source.ends_at(cursor.at)?) {
         return Ok(None);
@@ -200,6 +205,7 @@ impl<'a> Cursor<'a> {
         let from = self.at;
         let mut quote: Option<char> = None;
         let mut slash_at = None;
+        let mut after_equals = false;
         loop {
             if self.source.ends_at(self.at)? {
                 tag.cut = true;
@@ -234,7 +240,7 @@ impl<'a> Cursor<'a> {
                 {
                     return Ok(false);
                 }
-                (None, '"' | '\'' | '“') => quote = Some(character),
+                (None, '"' | '\'' | '“') if after_equals => quote = Some(character),
                 (None, '/' | '／') => {
                     slash_at = Some(self.at);
                     self.full_width |= character == '／';
@@ -245,6 +251,7 @@ impl<'a> Cursor<'a> {
             }
             if !is_blank(character) {
                 slash_at = None;
+                after_equals = matches!(character, '=' | '＝');
             }
             self.at += character.len_utf8();
         }

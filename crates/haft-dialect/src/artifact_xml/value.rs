@@ -41,6 +41,10 @@ pub(crate) struct ValueReader<'a, 'n> {
     searches: u32,
     /// The value is raw, as in other dialects: no entities, one line break at each end is layout.
     pub(crate) raw: bool,
+    /// Line breaks are layout only where they stand at both ends, since this form has none of its own.
+    pub(crate) exact: bool,
+    /// The open tag has a prefix before its name.
+    pub(crate) prefixed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +55,7 @@ struct Missing<'a> {
 
 impl<'a, 'n> ValueReader<'a, 'n> {
     pub(crate) fn new(source: Source<'a>, names: &'n Names) -> Self {
-        Self { source, names, missing: Vec::new(), searches: 0, raw: false }
+        Self { source, names, missing: Vec::new(), searches: 0, raw: false, exact: false, prefixed: false }
     }
 
     /// Reads the value of the element `name` whose open tag ends at `start`.
@@ -162,6 +166,10 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         if self.searches > MAX_SEARCHES {
             return Ok(Value::Ambiguous);
         }
+        if let Some((end, after)) = search.bare {
+            let text = self.plain_text(start, end, &sections);
+            return Ok(Value::Whole { text, end: after, repair: None });
+        }
         match (search.unfit.as_slice(), search.call_end) {
             ([(end, after)], _) => {
                 let text = self.plain_text(start, *end, &sections);
@@ -186,15 +194,28 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         search: &mut PlainSearch,
     ) -> Reads<Look> {
         let own = same_tag(tag.name, name);
-        let wrapper = self.names.wrapper(tag.name).is_some();
+        // Where tags have a prefix, those without one belong to a value.
+        let wrapper = (!self.prefixed || tag.prefixed) && self.names.wrapper(tag.name).is_some();
         match tag.kind {
             TagKind::Close if tag.cut => {}
+            // Without the prefix of the open tag, it counts only where none with it follows.
+            TagKind::Close if own && self.prefixed && !tag.prefixed => {
+                if search.bare.is_none() && self.goes_on(tag.end, name, tool, false)? {
+                    search.bare = Some((at, tag.end));
+                }
+            }
+            TagKind::Open if own && self.prefixed && !tag.prefixed => {}
             TagKind::Close if own => {
-                if search.nested == 0 {
+                // Behind a mention of a wrapper's open tag, the close tag that the value did not open ends it too.
+                if search.nested == 0 || search.opened == 0 {
                     if self.goes_on(tag.end, name, tool, search.opened > 0)? {
                         return Ok(Look::End);
                     }
-                    if search.opened == 0 && search.unfit.len() < 2 && search.call_end.is_none() {
+                    if search.nested == 0
+                        && search.opened == 0
+                        && search.unfit.len() < 2
+                        && search.call_end.is_none()
+                    {
                         search.unfit.push((at, tag.end));
                     }
                 }
@@ -364,7 +385,9 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             return Cow::Borrowed(content);
         }
         if inside.is_empty() && self.raw {
-            return Cow::Borrowed(without_layout(source.slice(start, end)));
+            let text = source.slice(start, end);
+            let layout = !self.exact || stands_between_breaks(text);
+            return Cow::Borrowed(if layout { without_layout(text) } else { text });
         }
         if inside.is_empty() {
             return entity::decode(source.slice(start, end).trim_matches(is_blank));
@@ -394,6 +417,8 @@ struct PlainSearch {
     opened: u32,
     /// Own close tags after which the grammar does not go on: where, and the offset after it.
     unfit: Vec<(usize, usize)>,
+    /// The first own close tag without the prefix of the open tag, and the offset after it.
+    bare: Option<(usize, usize)>,
     /// The first close tag of the call that nothing inside the value opened.
     call_end: Option<usize>,
     /// The search ended before the end of the text.
@@ -419,6 +444,12 @@ fn misspelled_section(text: &str) -> Option<&str> {
     }
     let content = content.strip_prefix(' ').unwrap_or(content);
     Some(content.strip_prefix('[').unwrap_or(content))
+}
+
+/// Whether a text begins with one line break and ends with another.
+pub(crate) fn stands_between_breaks(text: &str) -> bool {
+    let behind = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'));
+    behind.is_some_and(|behind| behind.ends_with('\n'))
 }
 
 /// A value without the one line break at each end that is layout.

@@ -396,10 +396,10 @@ fn kimi_value(source: Source<'_>, from: usize) -> Reads<Option<(&str, usize)>> {
 /// Gives an argument as its `type` says; a `string` is never anything but text.
 fn give<'a>(draft: &mut Draft<'a, '_>, argument: &Element<'a>, text: &'a str) {
     let key = attribute(argument, "key").or_else(|| attribute(argument, "name")).unwrap_or_default();
-    let declared = draft.tool.is_some_and(|tool| tool.parameter(&key).is_some());
+    let typed = draft.is_typed(&key);
     let is_text = attribute(argument, "type").is_none_or(|kind| kind == "string");
     match json::parse(text, Syntax::Json) {
-        Ok(literal) if !is_text && !declared => draft.give_literal(key, literal),
+        Ok(literal) if !is_text && !typed => draft.give_literal(key, literal),
         Ok(_) | Err(_) => draft.give_text(key, Cow::Borrowed(text)),
     }
 }

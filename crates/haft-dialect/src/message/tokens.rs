@@ -226,6 +226,15 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(true)
     }
 
+    /// Whether a mark behind a quote ends a message all the same: the text ends behind it, or another mark follows.
+    fn ends_message(&self, part: Part, from: usize) -> Reads<bool> {
+        if part != Part::End || !self.message.in_channels {
+            return Ok(false);
+        }
+        let next = self.source.skip_blanks(from);
+        Ok(self.source.ends_at(next)? || token_at(self.source, next)?.is_some())
+    }
+
     /// A message part of a dialect in channels.
     fn channel_part(&mut self, part: Part, token: Token, at: usize) -> Reads<bool> {
         match part {
@@ -243,7 +252,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             | Part::ContentText
             | Part::RoleSeparator => {
                 let known = self.message.in_channels || self.output.has_outcomes();
-                if known && !self.is_mention(at) {
+                if known && (!self.is_mention(at) || self.ends_message(part, token.end)?) {
                     self.skip(token.end);
                     return Ok(true);
                 }

@@ -10,6 +10,7 @@ use super::call::Uncarried;
 use super::escape::{escaped, push_cdata};
 use super::layout::{KeyForm, Parameter, Part, ValueForm};
 use super::values::push_plain;
+use crate::artifact_xml::value::stands_between_breaks;
 
 /// Readers take a section as one in every dialect, since many models write them.
 pub(crate) const CDATA: &str = "<![cdata[";
@@ -54,6 +55,12 @@ fn push_parameter(key: &str, value: &Value, form: &Parameter, into: &mut String)
             push_plain(value, into);
             into.push('\n');
         }
+        // Line breaks at both ends would be taken for layout where an attribute says that the value is text.
+        ValueForm::Exact if says_is_text(form) && value.as_str().is_some_and(stands_between_breaks) => {
+            into.push('\n');
+            push_plain(value, into);
+            into.push('\n');
+        }
         ValueForm::Inline | ValueForm::Exact => push_plain(value, into),
         ValueForm::Cdata => match value {
             Value::String(text) => push_cdata(text, into),
@@ -64,6 +71,10 @@ fn push_parameter(key: &str, value: &Value, form: &Parameter, into: &mut String)
     check(into.get(from..).unwrap_or_default(), key, value, form)?;
     push_parts(form.close, &written_key, value, into);
     Ok(())
+}
+
+fn says_is_text(form: &Parameter) -> bool {
+    form.open.iter().any(|part| matches!(part, Part::IsText))
 }
 
 /// Whether a value, as it was written, is read back as it was.
