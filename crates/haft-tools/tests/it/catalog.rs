@@ -46,6 +46,8 @@ fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
         "builtin:workspace.read_file workspace_read_file read workspace closed",
         "builtin:workspace.write_file workspace_write_file write workspace closed",
         "builtin:workspace.apply_patch workspace_apply_patch write workspace closed",
+        "builtin:workspace.commit workspace_commit write+control workspace closed",
+        "builtin:workspace.finish workspace_finish control workspace closed",
         "builtin:chat.search chat_search read chat closed",
         "builtin:chat.read_messages chat_read_messages read chat closed",
         "builtin:worldinfo.read_activated worldinfo_read_activated read worldinfo closed",
