@@ -124,12 +124,12 @@ pub(crate) async fn messages_of(
             Payload::ToolCallFailed(body) if open.has(&body.call_id) => {
                 open.insert_result(store, run, &body.result_file.path, None).await?;
             }
-            // What agents did that do not speak to the person.
+            // Those of agents that do not speak to the person, and what no conversation tells.
             Payload::ModelRequestCreated(_)
             | Payload::ModelTurnCompleted(_)
             | Payload::ToolCallCompleted(_)
-            | Payload::ToolCallFailed(_) => {}
-            Payload::ModelRequestFailed(_)
+            | Payload::ToolCallFailed(_)
+            | Payload::ModelRequestFailed(_)
             | Payload::ChatImported(_)
             | Payload::WorldInfoActivated(_)
             | Payload::ToolCallRequested(_)

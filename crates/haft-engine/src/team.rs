@@ -212,7 +212,7 @@ impl Team {
         let stint = Stint { invocation, agent, terms, depth, task, options, tools, ledger, stopper, model };
         let mut driver = Driver::open(shared.clone(), stint);
         let noted = driver.writer.note(&Payload::AgentTaskCreated(created), Map::new());
-        noted.and_then(|()| driver.note_context()).map_err(broken)?;
+        noted.and_then(|()| driver.note_context()).map_err(|error| broken(&error))?;
         Ok(driver)
     }
 
@@ -352,7 +352,7 @@ impl Team {
         let (id, mut driver) = self.prepare(call, work)?;
         if let Err(error) = driver.writer.commit().await {
             self.shared.tasks.forget(&id);
-            return Err(broken(error));
+            return Err(broken(&error));
         }
         let opening = work::task_opening(task, &driver.tools);
         work::spawn(driver, opening, Some(self.shared.tasks.workers.clone()));
@@ -500,7 +500,7 @@ impl Delegation for Team {
 }
 
 /// The host is broken: the run fails with it.
-fn broken(error: EngineError) -> ToolError {
+fn broken(error: &EngineError) -> ToolError {
     ToolError::system(
         ErrorCode::new("agent.task_not_written"),
         format!("the task could not be written: {error}"),

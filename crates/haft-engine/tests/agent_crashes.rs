@@ -90,13 +90,13 @@ async fn a_run_of_three_agents_can_be_cut_off_anywhere() {
                         open_tasks.remove(at);
                     }
                     Payload::ToolCallRequested(body) => {
-                        calls.entry(body.call_id.to_string()).or_default().requested += 1
+                        calls.entry(body.call_id.to_string()).or_default().requested += 1;
                     }
                     Payload::ToolCallStarted(body) => {
-                        calls.entry(body.call_id.to_string()).or_default().started += 1
+                        calls.entry(body.call_id.to_string()).or_default().started += 1;
                     }
                     Payload::ToolCallCompleted(body) => {
-                        calls.entry(body.call_id.to_string()).or_default().codes.push(None)
+                        calls.entry(body.call_id.to_string()).or_default().codes.push(None);
                     }
                     Payload::ToolCallFailed(body) => {
                         let code = Some(body.error_code.to_string());

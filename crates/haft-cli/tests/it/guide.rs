@@ -75,3 +75,16 @@ fn its_chat_and_its_book_are_read_as_it_says() {
         assert_eq!(run.stdout.trim(), shown.join("\n").trim(), "{run}");
     }
 }
+
+// DEL-01, DEL-10, DEL-18
+#[test]
+fn its_agents_work_as_it_says() {
+    let home = Home::new();
+    home.write("home/profiles/critic.md", &block("agents.md", "markdown"));
+    let shown = home.haft(&["profile", "show", "critic"]);
+    assert!(shown.stdout.contains("  callable: true\n  allow_as_handoff_target: false\n"), "{shown}");
+    home.write("home/profiles/scout.md", "---\nextends: artifactflow\n---\nYou look around.\n");
+    home.write("script.jsonl", &block("agents.md", "jsonl"));
+    let run = home.haft(&["run", "--model", "scripted:script.jsonl", "--profile", "artifactflow", "Go."]);
+    assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "The scout says that all is quiet.\n"), "{run}");
+}

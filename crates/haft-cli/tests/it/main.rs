@@ -11,6 +11,7 @@
 mod support;
 
 mod agent_runs;
+mod agents;
 mod arguments;
 mod audit;
 mod bad_input;

@@ -108,6 +108,7 @@ fn presets_carry_what_the_ledger_lists() {
         - builtin:project.file_exists
         - builtin:project.file_mkdir
         - builtin:data.weather
+        - builtin:agent.multi
     budget:
       calls: 80
       rounds: 80
@@ -145,6 +146,9 @@ fn presets_carry_what_the_ledger_lists() {
     can be reached. Look at a folder with file_list and at a file with file_read before you change it. Delete only what the
     person asked you to delete.
 
+    Parts that do not need each other can be given to several agents at once with multi_agent, at most five; each sees only its
+    instruction and has few turns.
+
     Wait for a tool's result; never write one yourself. If a call fails, read the error and decide yourself whether to try again
     in another way. The weather is simulated; say so when you report it.
 
@@ -170,6 +174,7 @@ fn presets_carry_what_the_ledger_lists() {
         - builtin:artifact.rewrite
         - builtin:artifact.read
         - builtin:artifact.grep
+        - builtin:agent.call
         - builtin:skill.list
         - builtin:skill.read
       permission:
@@ -209,6 +214,9 @@ fn presets_carry_what_the_ledger_lists() {
     Files belong to the person's project. Look before you change: read what is there, make the smallest change that does the
     job, and leave the rest as it is. Paths are relative to the project's folder. A change may need the person's yes; if it is
     refused, do not try the same again in another way: say what you would do and ask.
+
+    Let another agent do a part with call_subagent when it is a piece of work of its own; tell it all that it needs, because it
+    sees nothing of this conversation, and check what it answers.
 
     Write longer documents as artifacts, and change them in place with small updates instead of writing them anew.
 

@@ -26,7 +26,7 @@ fn declare(
     id: &str,
     alias: Option<&str>,
     description: &str,
-    properties: Value,
+    properties: &Value,
     required: &[&str],
     effect: Effect,
 ) -> Result<ToolDeclaration, SchemaError> {
@@ -47,7 +47,7 @@ fn call() -> Result<ToolDeclaration, SchemaError> {
         "Let another agent work on something and wait for its answer, which is the result of this call. It sees nothing of this \
          conversation, so put all that it needs into the instruction. At most one agent in an answer; it runs after your other \
          calls.",
-        json!({
+        &json!({
             "agent_name": {"type": "string", "description": "The name of the agent"},
             "instruction": {"type": "string", "description": "What it shall do, and in which form you want the answer"},
         }),
@@ -82,7 +82,7 @@ fn multi() -> Result<ToolDeclaration, SchemaError> {
         "Let up to five agents work side by side, each on one task, and wait for all their answers. Use it for parts that do not \
          need each other. An agent sees nothing of this conversation and has only a few turns, so keep each task small and say \
          all that it needs.",
-        json!({
+        &json!({
             "tasks": {
                 "type": "array", "items": task, "minItems": 1, "maxItems": 5, "description": "The tasks",
             },
@@ -106,7 +106,7 @@ fn list() -> Result<ToolDeclaration, SchemaError> {
         "agent.list",
         None,
         "List the agents that you can give work to, or that can take over.",
-        json!({
+        &json!({
             "purpose": {
                 "type": "string", "enum": ["any", "delegate", "handoff"], "default": "any",
                 "description": "delegate: they can be given tasks; handoff: they can take over",
@@ -128,7 +128,7 @@ fn delegate() -> Result<ToolDeclaration, SchemaError> {
         "Give another agent a task to work on in the background while you go on. Say in the task which workspace paths it should \
          read and which file or answer you expect, and how far it should go. It sees nothing of this conversation. Its result \
          comes to you when it is done.",
-        json!({
+        &json!({
             "agentId": {"type": "string", "description": "The name of the agent"},
             "task": {
                 "type": "string", "maxLength": BRIEF,
@@ -153,7 +153,7 @@ fn handoff() -> Result<ToolDeclaration, SchemaError> {
         "Let another agent take over this run and finish it; you do nothing more in it. The brief should name the objective, the \
          relevant workspace paths, the context that it needs, constraints, and when the work counts as complete. It must be the \
          last call of your answer, and all tasks that you gave must be done.",
-        json!({
+        &json!({
             "agentId": {"type": "string", "description": "The name of the agent"},
             "brief": {
                 "type": "string", "maxLength": BRIEF,
@@ -178,7 +178,7 @@ fn wait() -> Result<ToolDeclaration, SchemaError> {
         "agent.await",
         None,
         "Wait for tasks that you gave to other agents, and read their results.",
-        json!({
+        &json!({
             "taskIds": {
                 "type": "array", "items": {"type": "string"}, "description": "Which tasks; all of yours if left out",
             },
@@ -198,7 +198,7 @@ fn give_back() -> Result<ToolDeclaration, SchemaError> {
         None,
         "Return the result of your task to the agent that gave it, and end your work. Only what you return is read. It must be \
          the last call of your answer.",
-        json!({
+        &json!({
             "result": {"type": "string", "description": "The result, or why there is none"},
             "status": {
                 "type": "string", "enum": ["completed", "failed"], "default": "completed",
@@ -214,7 +214,8 @@ fn give_back() -> Result<ToolDeclaration, SchemaError> {
     )?;
     Ok(declaration.with_facts(|facts| {
         facts.placement = Placement::MustBeLast;
-        facts.example = object(json!({"result": "The chapter has three weak sentences; see summaries/style.md."}));
+        facts.example =
+            object(json!({"result": "The chapter has three weak sentences; see summaries/style.md."}));
     }))
 }
 

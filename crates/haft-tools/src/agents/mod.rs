@@ -204,7 +204,8 @@ async fn delegate(
         Some(alias) => format!("`{alias}` waits for it; its result also comes to you by itself."),
         None => "Its result comes to you by itself.".to_owned(),
     };
-    let text = format!("`{}` works on {id} in the background. Go on with your own work. {how}", wanted.agent_id);
+    let text =
+        format!("`{}` works on {id} in the background. Go on with your own work. {how}", wanted.agent_id);
     Ok(ToolOutput::of_text(text).with_structured(json!({"taskId": id, "agentId": wanted.agent_id})))
 }
 
@@ -218,7 +219,10 @@ struct HandoffArguments<'a> {
 fn hand_over(agents: &dyn Delegation, call: &StartedCall) -> Result<ToolOutput, ToolError> {
     let wanted: HandoffArguments<'_> = arguments(call)?;
     agents.hand_over(call, wanted.agent_id, wanted.brief)?;
-    Ok(ToolOutput::of_text(format!("`{}` takes over from here. Your work in this run is over.", wanted.agent_id)))
+    Ok(ToolOutput::of_text(format!(
+        "`{}` takes over from here. Your work in this run is over.",
+        wanted.agent_id
+    )))
 }
 
 #[derive(Deserialize)]
@@ -242,7 +246,10 @@ async fn wait(
     if tasks.is_empty() {
         "You have given no task.".clone_into(&mut text);
     } else if open > 0 {
-        text.push_str(&format!("\n\n({open} of {} not done yet. Their results come to you by themselves.)", tasks.len()));
+        text.push_str(&format!(
+            "\n\n({open} of {} not done yet. Their results come to you by themselves.)",
+            tasks.len()
+        ));
     }
     let rows: Vec<Value> = tasks.iter().map(task_row).collect();
     Ok(ToolOutput::of_text(text).with_structured(json!({"tasks": rows})))
