@@ -237,12 +237,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Ends the key whose quotes open at `from`.
-    fn end_key(&mut self, from: usize) {
+    /// Ends the key that is written from `from` on, in quotes.
+    fn end_key(&mut self, from: usize, escaped: bool) {
         let key = from + 1..self.bytes.len() - 1;
         let written = self.bytes.get(key.clone()).unwrap_or_default();
         let before = self.bytes.get(self.last_key.clone()).unwrap_or_default();
-        self.in_order = self.in_order && before < written && !written.contains(&b'\\');
+        // Most keys differ in their first byte.
+        let follows = match (before.first(), written.first()) {
+            (Some(before), Some(written)) if before != written => before < written,
+            _ => before < written,
+        };
+        self.in_order &= follows && !escaped;
         self.last_key = key;
         self.bytes.push(b':');
     }
@@ -251,7 +256,7 @@ impl<'a> Fields<'a> {
         self.begin();
         let from = self.bytes.len();
         write_string(key, self.bytes);
-        self.end_key(from);
+        self.end_key(from, self.bytes.len() - from > key.len() + 2);
         value.serialize(Writer(self.bytes))
     }
 
@@ -357,7 +362,8 @@ impl ser::SerializeMap for Fields<'_> {
                 self.bytes.push(b'"');
             }
         }
-        self.end_key(start);
+        let escaped = self.bytes.get(start..).is_some_and(|key| key.contains(&b'\\'));
+        self.end_key(start, escaped);
         Ok(())
     }
 
