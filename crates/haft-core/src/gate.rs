@@ -17,7 +17,6 @@ use crate::turn::{ToolChoice, ToolTurnContract};
 
 /// What the gate says of one attempt.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "the good path is not boxed")]
 pub enum Admission {
     /// The call may go on.
     Admitted(AdmittedCall),
@@ -56,6 +55,7 @@ impl Gate {
     /// Checks a batch and reserves its budget, in call order. Malformed attempts count against the total; there are no refunds.
     pub fn admit(&mut self, contract: &ToolTurnContract, batch: Vec<Attempt>) -> Vec<Admission> {
         let last = batch.len().saturating_sub(1);
+        self.seen.reserve(batch.len());
         batch
             .into_iter()
             .enumerate()
@@ -121,12 +121,12 @@ impl Gate {
     /// Takes one from the total (the invocation's and the run's) and one from the tool's own budget, all or none (GAT-02).
     fn reserve(&mut self, index: usize, alias: &str) -> Result<(), (ErrorCode, String)> {
         let own = self.left_of.get_mut(index).and_then(Option::as_mut);
-        let has_total = self.ledger.left().calls != Some(0);
-        if has_total && own.as_deref() == Some(&0) {
+        let left = self.ledger.left();
+        if left.calls != Some(0) && own.as_deref() == Some(&0) {
             let text = format!("`{alias}` has no calls left in this conversation. Go on without it.");
             return Err((ErrorCode::BUDGET_EXHAUSTED, text));
         }
-        if self.ledger.left().output_bytes == Some(0) {
+        if left.output_bytes == Some(0) {
             return Err((ErrorCode::BUDGET_EXHAUSTED, used_up_text(Resource::OutputBytes)));
         }
         let charged = self.ledger.charge(Amounts::ONE_CALL);

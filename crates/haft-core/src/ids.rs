@@ -2,7 +2,7 @@
 //!
 //! Ids are plain text and cheap to clone. Nothing here makes random ids: the [`Ids`](crate::ports::Ids) port does.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -92,13 +92,22 @@ impl CallId {
     /// assert_eq!(id.as_str(), "c_i_7_2_1");
     /// ```
     pub fn of(invocation: &InvocationId, turn: u32, number: u32) -> Self {
-        Self::new(format!("c_{invocation}_{turn}_{number}"))
+        let mut text = String::with_capacity(invocation.as_str().len() + 24);
+        // Writing to a text cannot fail.
+        let _whole = write!(text, "c_{invocation}_{turn}_{number}");
+        Self::new(text)
     }
 
     /// The stem of this call's audit files: `call_<16 hex of the SHA-256 of the id>` (JRN-02).
     pub fn file_stem(&self) -> String {
-        let hex = haft_schema::Digest::of(self.as_str().as_bytes()).hex_prefix(16);
-        ["call_", &hex].concat()
+        self.file_path("", "")
+    }
+
+    /// The path of an audit file of this call: `folder`, the stem, and `ending` (JRN-02).
+    pub fn file_path(&self, folder: &str, ending: &str) -> String {
+        let hex = haft_schema::Digest::of(self.as_str().as_bytes()).hex();
+        let prefix = std::str::from_utf8(&hex[..16]).unwrap_or_default();
+        [folder, "call_", prefix, ending].concat()
     }
 }
 

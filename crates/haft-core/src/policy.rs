@@ -157,12 +157,16 @@ fn rule_of(tool: &BoundTool, facts: &CallFacts<'_>, tool_asks: bool) -> (Ruling,
         .of_call(facts)
         .map(|found| Ruling::Rule { rule: Arc::clone(&found.rule), layer: found.layer })
         .collect();
-    let after = speaking.partition_point(|ruling| ruling.layer() <= rules.permission_by);
-    speaking.insert(after, by_permission);
     // Denies first, but for what holds by default; else the first that speaks; the permission always does.
-    let denies = |ruling: &Ruling| ruling.outcome() == Outcome::Deny && ruling.layer() != Layer::Tool;
-    let denying = speaking.iter().position(denies);
-    let winner = speaking.remove(denying.unwrap_or(0));
+    let winner = if speaking.is_empty() {
+        by_permission
+    } else {
+        let after = speaking.partition_point(|ruling| ruling.layer() <= rules.permission_by);
+        speaking.insert(after, by_permission);
+        let denies = |ruling: &Ruling| ruling.outcome() == Outcome::Deny && ruling.layer() != Layer::Tool;
+        let denying = speaking.iter().position(denies);
+        speaking.remove(denying.unwrap_or(0))
+    };
     let mut lost: Vec<Lost> = speaking
         .into_iter()
         .map(|ruling| {

@@ -1,5 +1,7 @@
 //! What a call gave: content for the model, structured data for programs, the rest for people and audit (CONFLICT-05).
 
+use std::borrow::Cow;
+
 use haft_schema::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -189,6 +191,14 @@ impl ToolResult {
     /// All text parts, one after another.
     pub fn text(&self) -> String {
         text_of(&self.content)
+    }
+
+    /// As [`ToolResult::text`], borrowed where there is one text alone.
+    pub fn whole_text(&self) -> Cow<'_, str> {
+        match self.content.as_slice() {
+            [ContentPart::Text { text }] => Cow::Borrowed(text),
+            parts => Cow::Owned(text_of(parts)),
+        }
     }
 
     /// The identity check before effects, audit and transcript (RES-07).

@@ -3,6 +3,8 @@
 //! Since the chain covers the digest of a payload and not the payload, a payload can be taken away and the chain
 //! still verifies; whether it may be gone is told by a later `payload_redacted` or `session_deleted` record.
 
+use std::io::Write;
+
 use haft_schema::{Digest, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,9 +100,9 @@ impl SealedRecord {
         header.extend_from_slice(&self.previous.hex());
         header.extend_from_slice(b"\",\"run\":");
         canonical::write_string(self.run.as_str(), &mut header);
-        header.extend_from_slice(
-            format!(",\"seq\":{},\"time\":{},\"v\":{}}}", self.seq, self.time.0, self.version).as_bytes(),
-        );
+        // Writing to a vector cannot fail.
+        let _whole =
+            write!(header, ",\"seq\":{},\"time\":{},\"v\":{}}}", self.seq, self.time.0, self.version);
         header
     }
 

@@ -100,7 +100,9 @@ impl DecidedCall {
                 let message = format!("`{}` was refused: {}.", self.call().alias, self.decision.refusal());
                 Resolution::Refused(self.refuse(message))
             }
-            Outcome::Ask if self.decision.every_time => Resolution::Asking(AskingCall { decided: self }),
+            Outcome::Ask if self.decision.every_time => {
+                Resolution::Asking(AskingCall { decided: Box::new(self) })
+            }
             Outcome::Ask => {
                 let tool = &self.prepared.call.tool_id;
                 let outside = matches!(self.decision.by, Ruling::Outside { .. });
@@ -134,7 +136,7 @@ impl DecidedCall {
                         // A yes to it holds for this call alone.
                         let mut decided = self;
                         decided.decision.every_time |= outside;
-                        Resolution::Asking(AskingCall { decided })
+                        Resolution::Asking(AskingCall { decided: Box::new(decided) })
                     }
                 }
             }
@@ -159,7 +161,7 @@ impl DecidedCall {
     fn refuse(self, message: String) -> Box<Refused> {
         let value = self.prepared.arguments.value().clone();
         let digest = self.prepared.arguments.digest();
-        let mut refused = Refused::of_call(self.prepared.call, ErrorCode::TOOL_DENIED, message);
+        let mut refused = Refused::of_call(*self.prepared.call, ErrorCode::TOOL_DENIED, message);
         refused.arguments = value;
         refused.digest = Some(digest);
         refused.decision = Some(self.decision);
@@ -170,7 +172,7 @@ impl DecidedCall {
 /// A call that waits for a person.
 #[derive(Debug)]
 pub struct AskingCall {
-    decided: DecidedCall,
+    decided: Box<DecidedCall>,
 }
 
 impl AskingCall {
@@ -319,7 +321,8 @@ const ASK_AGAIN: &str = "Nothing was run; call it again, and the person is asked
 /// A call that may run once its intent is committed.
 #[derive(Debug)]
 pub struct AuthorizedCall {
-    pub(super) decided: DecidedCall,
+    /// Boxed, as it walks on through several hands.
+    pub(super) decided: Box<DecidedCall>,
     pub(super) granted_by: Option<String>,
     /// The yes that let it through.
     pub(super) grant: Option<GrantId>,
@@ -330,7 +333,7 @@ pub struct AuthorizedCall {
 impl AuthorizedCall {
     /// By policy alone, or by something that stands in for an answer.
     fn standing(decided: DecidedCall, granted_by: Option<String>, grant: Option<GrantId>) -> Self {
-        Self { decided, granted_by, grant, answered: false }
+        Self { decided: Box::new(decided), granted_by, grant, answered: false }
     }
 
     /// The host's id.
@@ -383,8 +386,9 @@ impl AuthorizedCall {
     /// Takes the intent out of the commit that made it durable. Without one the call cannot run.
     pub fn start(self, committed: &mut Committed) -> Result<StartedCall, NotCommitted> {
         if committed.take_started(self.call_id()) {
-            let PreparedCall { call, tool, arguments } = self.decided.prepared;
-            Ok(StartedCall::new(call, tool, arguments, self.decided.decision.secret))
+            let DecidedCall { prepared, decision } = *self.decided;
+            let PreparedCall { call, tool, arguments } = prepared;
+            Ok(StartedCall::new(call, tool, arguments, decision.secret))
         } else {
             Err(NotCommitted { call_id: self.call_id().clone() })
         }

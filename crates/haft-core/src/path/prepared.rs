@@ -35,13 +35,14 @@ impl InjectedValues {
 /// A call that the gate let in; its budget is reserved.
 #[derive(Debug)]
 pub struct AdmittedCall {
-    call: ToolCall,
+    /// Boxed, as it walks through every step.
+    call: Box<ToolCall>,
     tool: Arc<BoundTool>,
 }
 
 impl AdmittedCall {
     pub(crate) fn new(call: ToolCall, tool: Arc<BoundTool>) -> Self {
-        Self { call, tool }
+        Self { call: Box::new(call), tool }
     }
 
     /// The call as the model wrote it.
@@ -99,11 +100,11 @@ impl AdmittedCall {
 
     /// Gives the call up before it is prepared, for a reason of the host's own.
     pub fn refuse(self, code: ErrorCode, message: String) -> Refused {
-        Refused::of_call(self.call, code, message)
+        Refused::of_call(*self.call, code, message)
     }
 
     fn refuse_arguments(self, arguments: Value, message: String) -> Box<Refused> {
-        let mut refused = Refused::of_call(self.call, ErrorCode::INVALID_ARGUMENTS, message);
+        let mut refused = Refused::of_call(*self.call, ErrorCode::INVALID_ARGUMENTS, message);
         refused.arguments = arguments;
         Box::new(refused)
     }
@@ -164,7 +165,7 @@ impl PreparedArguments {
 /// A call whose arguments are ready to run.
 #[derive(Debug)]
 pub struct PreparedCall {
-    pub(super) call: ToolCall,
+    pub(super) call: Box<ToolCall>,
     pub(super) tool: Arc<BoundTool>,
     pub(super) arguments: PreparedArguments,
 }

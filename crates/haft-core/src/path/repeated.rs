@@ -97,7 +97,7 @@ pub(super) fn touches(tool: &dyn Tool, arguments: &PreparedArguments) -> Touches
 /// ```
 #[derive(Debug)]
 pub struct RepeatedCall {
-    decided: DecidedCall,
+    decided: Box<DecidedCall>,
     granted_by: Option<String>,
     grant: Option<GrantId>,
     from: CallId,

@@ -13,7 +13,7 @@ use crate::snapshot::BoundTool;
 /// A call whose intent is durable. Only this reaches a tool.
 #[derive(Debug)]
 pub struct StartedCall {
-    call: ToolCall,
+    call: Box<ToolCall>,
     tool: Arc<BoundTool>,
     arguments: PreparedArguments,
     secret: bool,
@@ -29,7 +29,7 @@ pub struct NotCommitted {
 
 impl StartedCall {
     pub(super) fn new(
-        call: ToolCall,
+        call: Box<ToolCall>,
         tool: Arc<BoundTool>,
         arguments: PreparedArguments,
         secret: bool,
@@ -69,7 +69,7 @@ impl StartedCall {
 
     /// What is left of the call when it is over: as the model wrote it, and its prepared arguments.
     pub fn into_parts(self) -> (ToolCall, PreparedArguments) {
-        (self.call, self.arguments)
+        (*self.call, self.arguments)
     }
 
     /// What the call touches; everything if the tool cannot say.

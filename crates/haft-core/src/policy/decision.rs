@@ -68,7 +68,7 @@ impl Ruling {
         match self {
             Self::Rule { rule, .. } => rule.to_string(),
             Self::Permission { permission, .. } => {
-                format!("permission of `{alias}`: {}", permission.as_str())
+                ["permission of `", alias, "`: ", permission.as_str()].concat()
             }
             Self::OwnQuestion => format!("`{alias}` asks for this call"),
             Self::Outside { source } => format!("content from outside has entered this run: {source}"),
