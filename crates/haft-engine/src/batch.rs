@@ -356,7 +356,7 @@ fn joined_arguments(events: &dyn crate::run::EventSink, arguments: &Value) -> Ma
 }
 
 fn arguments_path(call: &haft_core::CallId) -> String {
-    ["tool-args/", &call.file_stem(), ".json"].concat()
+    call.file_path("tool-args/", ".json")
 }
 
 fn to_json(value: &Value) -> Vec<u8> {

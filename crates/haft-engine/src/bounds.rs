@@ -96,12 +96,10 @@ impl Bounds {
     /// Cuts what the model is given of a result to the room that is reserved for it, or to what is left where nothing was, and
     /// settles. The whole stands in the result file.
     pub(crate) fn settle_output(&mut self, result: &mut ToolResult) {
-        let limited = self.ledger.left().output_bytes.is_some();
-        let held = self.held.remove(&result.call_id);
-        if !limited && held.is_none() {
+        if self.held.is_empty() && self.ledger.left().output_bytes.is_none() {
             return;
         }
-        let held = match held {
+        let held = match self.held.remove(&result.call_id) {
             Some(held) => Some(held),
             None => self.ledger.reserve_output(bytes_of(result)).ok(),
         };

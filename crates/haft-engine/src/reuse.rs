@@ -18,12 +18,11 @@ pub(crate) struct Trace {
 }
 
 /// What becomes of an authorized call.
-#[expect(clippy::large_enum_variant, reason = "the call that runs is not boxed")]
 pub(crate) enum Fate {
     /// It runs.
     Runs(AuthorizedCall),
     /// An earlier result stands in for it.
-    Repeats(RepeatedCall),
+    Repeats(Box<RepeatedCall>),
 }
 
 impl Driver {
@@ -55,7 +54,7 @@ impl Driver {
         let Some(result) = self.stored_result(&run, &file).await? else { return Ok(Fate::Runs(authorized)) };
         let earlier = EarlierResult { digest: key.1, result };
         Ok(match authorized.repeat(earlier, reuse.include_side_effects) {
-            Ok(repeated) => Fate::Repeats(repeated),
+            Ok(repeated) => Fate::Repeats(Box::new(repeated)),
             Err(authorized) => Fate::Runs(*authorized),
         })
     }

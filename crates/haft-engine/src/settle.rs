@@ -3,6 +3,8 @@
 //! The whole result is written to its audit file before the spill is decided (CONFLICT-08): a spill that fails falls back to
 //! the whole result, an audit file that fails, fails the run.
 
+use std::borrow::Cow;
+
 use haft_core::artifact::Artifacts;
 use haft_core::journal::{ArtifactRef, FileRef, Payload, ToolCallCompleted, ToolCallFailed};
 use haft_core::mask::{View, without_secret};
@@ -210,7 +212,7 @@ impl Driver {
             code: "agent.result_unwritable".to_owned(),
             message: error.to_string(),
         })?;
-        Ok(self.writer.file(["tool-results/", &result.call_id.file_stem(), ".json"].concat(), bytes))
+        Ok(self.writer.file(result.call_id.file_path("tool-results/", ".json"), bytes))
     }
 
     /// Replaces a long result by a preview and keeps the whole as an artifact. What cannot be kept stays whole (RES-18).
@@ -221,14 +223,17 @@ impl Driver {
         versions: &mut Vec<ArtifactVersion>,
     ) -> Option<String> {
         let policy = self.options.profile.spill;
+        // What must reach the model verbatim is not replaced (RES-30).
+        if result.is_error || facts.no_compress {
+            return None;
+        }
         // What the renderer will show is what must not flood: B's JSON shows the structured data.
         let text = match (self.options.profile.renderer, &result.structured) {
-            (Renderer::Json, Some(data)) if !data.is_string() => data.to_string(),
-            (Renderer::Json | Renderer::Xml | Renderer::Markdown | Renderer::Plain, _) => result.text(),
+            (Renderer::Json, Some(data)) if !data.is_string() => Cow::Owned(data.to_string()),
+            (Renderer::Json | Renderer::Xml | Renderer::Markdown | Renderer::Plain, _) => result.whole_text(),
         };
         let characters = text.chars().count() as u64;
-        // What must reach the model verbatim is not replaced (RES-30).
-        if result.is_error || facts.no_compress || !policy.spills(characters, facts.result_cap) {
+        if !policy.spills(characters, facts.result_cap) {
             return None;
         }
         let whole = ArtifactVersion {
