@@ -23,8 +23,8 @@ use haft_engine::{
 use haft_store::SqliteStore;
 use tokio::sync::Notify;
 
-use crate::current::RulesOnDisk;
 use crate::agents::HomeAgents;
+use crate::current::RulesOnDisk;
 use crate::exit::Failure;
 use crate::folders;
 use crate::secrets;

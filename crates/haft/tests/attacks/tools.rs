@@ -110,7 +110,7 @@ pub(crate) fn all(log: &Log, output: &BTreeMap<String, String>) -> Vec<Arc<dyn T
             facts.permission = Permission::Ask;
         }),
         one("builtin:cell.write", "cell", Effect::Write, nothing, &|facts| {
-            facts.permission = Permission::Ask
+            facts.permission = Permission::Ask;
         }),
         one("builtin:money.pay", "to", Effect::Write, pays, &|facts| {
             facts.permission = Permission::Ask;
