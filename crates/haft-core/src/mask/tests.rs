@@ -257,6 +257,10 @@ proptest! {
         let mask = mask(&[("k", &value)]);
         let escaped = json!(value).to_string();
         for form in [value.as_str(), &escaped[1..escaped.len() - 1]] {
+            // A backslash before the escaped form makes another escape of its first character: that is another text.
+            if form != value && before.ends_with('\\') {
+                continue;
+            }
             let masked = mask.text(&format!("{before}{form}{after}"), View::Record).into_owned();
             prop_assert!(!masked.contains(form), "{masked}");
         }

@@ -1,6 +1,7 @@
 //! The engine against a reference that keeps whole texts and reads them naively: no lost update, no silent success.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use proptest::prelude::*;
 
@@ -194,7 +195,8 @@ impl World {
         match outcome {
             Ok(patched) => {
                 prop_assert_ne!(&patched.text, &self.file);
-                self.knows_after(&patched.text, &patched.known, all)?;
+                let at = self.file.find(old).unwrap_or_default();
+                self.knows_after(&patched.text, &patched.known, all, at..at + new.len())?;
                 self.file.clone_from(&patched.text);
                 self.reads.set(NAME, patched.known);
             }
@@ -214,16 +216,19 @@ impl World {
 
     /// After a patch no line counts as known that was neither read nor written: each known line of the new version is one of the
     /// read ones, or the patch had a part in it.
-    fn knows_after(&mut self, text: &str, known: &KnownFile, all: bool) -> Result<(), TestCaseError> {
+    fn knows_after(
+        &mut self,
+        text: &str,
+        known: &KnownFile,
+        all: bool,
+        written: Range<usize>,
+    ) -> Result<(), TestCaseError> {
         let memory = self.memory.take().unwrap();
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let known_lines: BTreeSet<usize> = (1..=lines.len()).filter(|line| known.has_seen(*line)).collect();
         if memory.is_whole() && (all || memory.text == self.file) {
             prop_assert!(known.is_whole());
         } else {
-            let before: Vec<&str> = self.file.split_inclusive('\n').collect();
-            let same_start = lines.iter().zip(&before).take_while(|(a, b)| a == b).count();
-            let same_end = lines.iter().rev().zip(before.iter().rev()).take_while(|(a, b)| a == b).count();
             let read: Vec<&str> = memory
                 .text
                 .split_inclusive('\n')
@@ -232,7 +237,9 @@ impl World {
                 .map(|(_, line)| line)
                 .collect();
             for line in &known_lines {
-                let untouched = *line <= same_start || *line > lines.len() - same_end;
+                let start: usize = lines[..line - 1].iter().map(|line| line.len()).sum();
+                let end = start + lines[line - 1].len();
+                let untouched = end <= written.start || start >= written.end;
                 if untouched {
                     prop_assert!(
                         read.contains(&lines[line - 1]) || self.manner == Manner::Strict || memory.is_whole()
