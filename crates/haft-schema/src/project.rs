@@ -517,6 +517,10 @@ mod tests {
 
             #[test]
             fn what_a_schema_allows_its_object_root_allows(document in document(), arguments in arguments()) {
+                // A document that is one of its own choices says nothing of what it allows.
+                let itself = json!({"$ref": "#"});
+                let choices = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| document.get(key)?.as_array());
+                prop_assume!(choices.flatten().all(|choice| *choice != itself));
                 let original = schema(document);
                 if Validator::compile(&original).is_ok_and(|one| one.validate(&arguments).is_ok()) {
                     let projected = original.object_root();

@@ -21,7 +21,7 @@ fn runs_and_records_are_shown() {
     exit: 0
     --- stdout
        0  [TIME]  run_started            haft call, profile default
-       1  [TIME]  context_assembled      12 tools
+       1  [TIME]  context_assembled      13 tools
        2  [TIME]  tool_call_requested    → calculator expression=6*7  [allow]
        3  [TIME]  tool_call_started      builtin:data.calculator
        4  [TIME]  tool_call_completed    ← calculator: 42
@@ -146,7 +146,7 @@ fn one_record_is_redacted_and_the_chain_verifies() {
     exit: 0
     --- stdout
        0  [TIME]  run_started            haft call, profile default
-       1  [TIME]  context_assembled      12 tools
+       1  [TIME]  context_assembled      13 tools
        2  [TIME]  tool_call_requested    (taken away)
        3  [TIME]  tool_call_started      builtin:data.calculator
        4  [TIME]  tool_call_completed    ← calculator: 42

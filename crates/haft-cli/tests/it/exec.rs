@@ -93,7 +93,7 @@ fn native_reads_one_assistant_message() {
     --- stdout
     {"role":"tool","tool_call_id":"call_1","content":"42"}
     {"role":"tool","tool_call_id":"call_2","content":"## Tool error\n\nThe arguments are no JSON object: the text ends inside a value at byte 15. Write one JSON object."}
-    {"role":"tool","tool_call_id":"call_3","content":"## Tool error\n\nThere is no tool `nope`. The tools are: file_read, file_write, file_edit, file_list, calculator, create_artifact, update_artifact, rewrite_artifact, read_artifact, grep_artifact, skill_list, skill_read."}
+    {"role":"tool","tool_call_id":"call_3","content":"## Tool error\n\nThere is no tool `nope`. The tools are: file_read, file_write, file_edit, file_list, calculator, create_artifact, update_artifact, rewrite_artifact, read_artifact, grep_artifact, call_subagent, skill_list, skill_read."}
     {"role":"tool","tool_call_id":"call_4","content":"## Tool error\n\nThe call has no `function.name`. Name the tool."}
     --- stderr
     session s_[ID], run r_[ID]

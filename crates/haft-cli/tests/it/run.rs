@@ -325,7 +325,7 @@ fn a_dry_run_asks_the_model_once_and_runs_nothing() {
     calculator {"expression":"6*7"}
       allow: permission of `calculator`: allow
     nope {}
-      would not run: There is no tool `nope`. The tools are: file_read, file_write, file_edit, file_list, calculator, create_artifact, update_artifact, rewrite_artifact, read_artifact, grep_artifact, skill_list, skill_read.
+      would not run: There is no tool `nope`. The tools are: file_read, file_write, file_edit, file_list, calculator, create_artifact, update_artifact, rewrite_artifact, read_artifact, grep_artifact, call_subagent, skill_list, skill_read.
     --- stderr
     "#);
     assert!(!home.path("home").exists());

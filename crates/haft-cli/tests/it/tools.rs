@@ -18,10 +18,11 @@ fn the_tools_of_the_profile_are_listed_in_its_order() {
     rewrite_artifact  allow  Replace the whole text of an artifact.
     read_artifact     allow  Read an artifact of this conversation, whole or by lines.
     grep_artifact     allow  Search the newest versions of the conversation's artifacts.
+    call_subagent     allow  Let another agent work on something and wait for its answer, which is the result of this call.
     skill_list        allow  List the skills that you can read: instructions for special work, each with a name and what it is f…
     skill_read        allow  Read a skill before you do the work that it is for: its SKILL.md, or another file that it names.
     --- stderr
-    12 tools of the profile `default`; `haft tools show TOOL` tells more of one
+    13 tools of the profile `default`; `haft tools show TOOL` tells more of one
     "#);
     haft_snapshot!(home, home.haft(&["tools", "list", "--profile", "nanoclaw"]), @r#"
     exit: 0
