@@ -86,6 +86,19 @@ impl Default for Taint {
     }
 }
 
+/// What is asked of calls that had to be repaired to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repairs {
+    /// Those that write are asked first, also where policy allows them (`repairs.ask`).
+    pub ask: bool,
+}
+
+impl Default for Repairs {
+    fn default() -> Self {
+        Self { ask: true }
+    }
+}
+
 /// Times of consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentTimes {
@@ -211,6 +224,9 @@ pub struct Profile {
     /// What content from outside changes.
     #[serde(default)]
     pub taint: Taint,
+    /// What is asked of repaired calls.
+    #[serde(default)]
+    pub repairs: Repairs,
     /// Whether tools of MCP servers ask.
     #[serde(default)]
     pub approval: ApprovalMode,
@@ -285,6 +301,7 @@ impl Profile {
             spill: SpillPolicy::default(),
             consent: ConsentTimes::default(),
             taint: Taint::default(),
+            repairs: Repairs::default(),
             approval: ApprovalMode::default(),
             unknown_alias: BreachPolicy::ToolError,
             malformed_arguments: BreachPolicy::ToolError,

@@ -81,6 +81,7 @@ pub(crate) fn called_by(
         }
     }
     agent.taint.ask |= caller.taint.ask;
+    agent.repairs.ask |= caller.repairs.ask;
     if caller.approval == ApprovalMode::Ask {
         agent.approval = ApprovalMode::Ask;
     }

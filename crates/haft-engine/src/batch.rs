@@ -101,6 +101,9 @@ impl Driver {
         {
             decided = decided.after_outside(&source);
         }
+        if self.options.profile.repairs.ask {
+            decided = decided.after_repairs();
+        }
         let mut grants = self.session.live_grants();
         if decided.decision().outcome == Outcome::Ask && !grants.is_empty() {
             // A grant that another process took back stands in for nothing any more.

@@ -77,7 +77,10 @@ pub fn dry_run(
                 Ok(prepared) => prepared,
                 Err(refused) => return of_refused(*refused),
             };
-            let decided = prepared.decide(environment);
+            let mut decided = prepared.decide(environment);
+            if options.profile.repairs.ask {
+                decided = decided.after_repairs();
+            }
             let alias = decided.call().alias.clone();
             let arguments = decided.arguments().value().clone();
             let decision = Some(decided.decision().clone());

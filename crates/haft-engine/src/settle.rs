@@ -38,7 +38,8 @@ impl Driver {
             Err(error) if error.class() == ErrorClass::SystemFailure => Some(error.clone()),
             _ => None,
         };
-        let (result, changes) = result_of(&started, ended, duration_ms);
+        let (mut result, changes) = result_of(&started, ended, duration_ms);
+        tell_of_repairs(&mut result, started.repairs());
         if !result.belongs_to(started.call_id(), started.tool_id()) {
             return Err(EngineError::Identity(started.call_id().clone()));
         }
@@ -178,7 +179,8 @@ impl Driver {
     /// The end of an attempt that never started.
     pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
         self.bounds.note_refusal(&refused);
-        let result = refused.to_result();
+        let mut result = refused.to_result();
+        tell_of_repairs(&mut result, &refused.repairs);
         let stored = self.writer.mask.result(&result, View::Record);
         let file = self.result_file(stored.as_ref().unwrap_or(&result))?;
         let view = self.view(&result, &refused.arguments);
@@ -297,6 +299,14 @@ struct EndedCall<'a> {
     secret: bool,
     /// The result as it is stored, where something is masked in it.
     stored: Option<ToolResult>,
+}
+
+/// One short line by which the model learns that its call was not written as it should be, and what was made of it.
+fn tell_of_repairs(result: &mut ToolResult, repairs: &[String]) {
+    if !repairs.is_empty() {
+        let text = format!("Note: the call was repaired to be read: {}.", repairs.join(", "));
+        result.content.push(ContentPart::Text { text });
+    }
 }
 
 /// The part of a result that events carry.

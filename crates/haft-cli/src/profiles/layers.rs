@@ -119,6 +119,7 @@ impl Layer {
             max_workers: self.running.max_workers(),
             reuse: self.running.reuse(),
             taint: self.running.taint(),
+            repairs: self.running.repairs(),
             renderer: self.renderer.unwrap_or(Renderer::Markdown),
             spill: SpillPolicy {
                 threshold: self.spill_threshold.unwrap_or(spill.threshold),

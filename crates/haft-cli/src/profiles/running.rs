@@ -1,10 +1,10 @@
-//! How the calls of a profile run: `execution`, `dedupe`, `cache`, `taint` and `approval` of its file (CONFLICT-01, CONFLICT-12,
+//! How the calls of a profile run: `execution`, `dedupe`, `cache`, `taint`, `repairs` and `approval` of its file (CONFLICT-01, CONFLICT-12,
 //! CONFLICT-16, CFG-03).
 
 use std::fmt::Write;
 
 use haft_core::Profile;
-use haft_core::profile::{ApprovalMode, ExecutionMode, Reuse, Taint};
+use haft_core::profile::{ApprovalMode, ExecutionMode, Repairs, Reuse, Taint};
 
 use crate::document::reader::TableReader;
 
@@ -20,10 +20,11 @@ pub(super) struct Running {
     cache: Option<bool>,
     cache_ttl_s: Option<u64>,
     taint_ask: Option<bool>,
+    repairs_ask: Option<bool>,
     approval: Option<ApprovalMode>,
 }
 
-/// Reads the five tables of a profile.
+/// Reads the six tables of a profile.
 pub(super) fn read(root: &TableReader<'_>) -> Running {
     let mut running = Running::default();
     if let Some(execution) = root.table("execution") {
@@ -49,6 +50,10 @@ pub(super) fn read(root: &TableReader<'_>) -> Running {
         running.taint_ask = taint.boolean("ask");
         taint.finish();
     }
+    if let Some(repairs) = root.table("repairs") {
+        running.repairs_ask = repairs.boolean("ask");
+        repairs.finish();
+    }
     if let Some(approval) = root.table("approval") {
         let modes = [ApprovalMode::Off, ApprovalMode::Ask];
         running.approval = approval.word("mode", &["off", "ask"]).and_then(|at| modes.get(at).copied());
@@ -70,6 +75,7 @@ impl Running {
             cache: self.cache.or(below.cache),
             cache_ttl_s: self.cache_ttl_s.or(below.cache_ttl_s),
             taint_ask: self.taint_ask.or(below.taint_ask),
+            repairs_ask: self.repairs_ask.or(below.repairs_ask),
             approval: self.approval.or(below.approval),
         }
     }
@@ -84,6 +90,10 @@ impl Running {
 
     pub(super) fn taint(&self) -> Taint {
         self.taint_ask.map_or_else(Taint::default, |ask| Taint { ask })
+    }
+
+    pub(super) fn repairs(&self) -> Repairs {
+        self.repairs_ask.map_or_else(Repairs::default, |ask| Repairs { ask })
     }
 
     pub(super) fn approval(&self) -> ApprovalMode {
@@ -127,6 +137,9 @@ pub(super) fn write(out: &mut String, profile: &Profile) -> std::fmt::Result {
         writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}")?;
     }
     writeln!(out, "taint:\n  ask: {}", profile.taint.ask)?;
+    if !profile.repairs.ask {
+        writeln!(out, "repairs:\n  ask: false")?;
+    }
     match profile.approval {
         // YAML reads a bare `off` as a switch in some versions, so it is quoted.
         ApprovalMode::Off => writeln!(out, "approval:\n  mode: \"off\""),

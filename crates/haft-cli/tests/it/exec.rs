@@ -79,6 +79,41 @@ fn the_exit_code_is_the_worst_one() {
     assert_eq!(exit(&["--dialect", "klingon"], "x"), Some(2));
 }
 
+#[test]
+fn repaired_calls_that_write_are_asked_and_the_model_is_told() {
+    let home = Home::new();
+    home.write("home/profiles/trusting.md", "---\nextends: default\nrepairs: {ask: false}\n---\n");
+    let call = |tool: &str, parameters: &str, end: &str| {
+        format!("<tool_call><name>{tool}</name><params>{parameters}{end}</tool_call>")
+    };
+    let written = "<id><![CDATA[plan]]></id><title><![CDATA[Plan]]></title><content><![CDATA[x]]></content>";
+    let writes = call("create_artifact", written, "");
+    let one = |flags: &[&str], text: &str| -> serde_json::Value {
+        let run = home.haft_with(&[&["exec", "--json"], flags].concat(), text);
+        serde_json::from_str(run.stdout.trim()).unwrap_or_else(|error| panic!("{error}: {run}"))
+    };
+    let asked = one(&[], &writes);
+    assert_eq!(asked["error_code"], "agent.tool_denied");
+    assert_eq!(asked["decision"]["outcome"], "ask");
+    assert_eq!(
+        asked["decision"]["rule"],
+        "the call had to be repaired to be read (params_closed), and `create_artifact` writes"
+    );
+    // Said in advance, or not asked at all.
+    for flags in [&["--yes"][..], &["--allow", "create_artifact"], &["--profile", "trusting"]] {
+        let ran = one(flags, &writes);
+        assert_eq!(ran["is_error"], false, "{flags:?}: {ran}");
+        let told = "Created artifact `plan`, version 1, 1 line.\nNote: the call was repaired to be read: params_closed.";
+        assert_eq!(ran["content"], told);
+    }
+    // Reading asks nothing, nor does a name in other letters.
+    let sum = "<expression><![CDATA[6*7]]></expression>";
+    let read = one(&[], &call("calculator", sum, ""));
+    assert_eq!(read["content"], "42\nNote: the call was repaired to be read: params_closed.");
+    assert_eq!(one(&[], &call("Create_Artifact", written, "</params>"))["is_error"], false);
+    assert_eq!(one(&[], &call("calculator", sum, "</params>"))["content"], "42");
+}
+
 // PRV-05, CONFLICT-06
 #[test]
 fn native_reads_one_assistant_message() {

@@ -38,6 +38,22 @@ pub struct DecidedCall {
     pub(super) decision: Decision,
 }
 
+/// Repairs that change nothing of what a call says: its form is another one, or a name is spelled otherwise.
+const OF_FORM: [&str; 8] = [
+    "name_from_tag",
+    "name_from_attribute",
+    "name_from_text",
+    "params_from_attributes",
+    "params_from_json",
+    "call_from_json",
+    "name_mapped",
+    "parameter_mapped",
+];
+
+fn is_of_form(repair: &str) -> bool {
+    OF_FORM.contains(&repair)
+}
+
 /// What becomes of a decided call.
 #[derive(Debug)]
 pub enum Resolution {
@@ -89,6 +105,28 @@ impl DecidedCall {
         self.decision.outcome = by.outcome();
         let before = std::mem::replace(&mut self.decision.by, by);
         self.decision.lost.insert(0, Lost { ruling: before, why: WhyLost::Outside });
+        self
+    }
+
+    /// A call that policy allows, that writes, and that had to be repaired to be read, is asked first: a person sees what was made
+    /// of it. Repairs that only say that another form was used, or how a name was spelled, ask nothing.
+    #[must_use]
+    pub fn after_repairs(mut self) -> Self {
+        let repairs: Vec<&str> =
+            self.prepared.call.repairs.iter().map(String::as_str).filter(|name| !is_of_form(name)).collect();
+        let writes = self.prepared.tool.declaration().facts.effect.writes();
+        match self.decision.outcome {
+            Outcome::Allow if writes && !repairs.is_empty() => {}
+            Outcome::Allow | Outcome::Ask | Outcome::Deny => return self,
+        }
+        let by = Ruling::Repaired { repairs: repairs.join(", ") };
+        let alias = &self.prepared.call.alias;
+        self.decision.question =
+            Some(format!("Run {alias}? The call had to be repaired to be read ({}).", repairs.join(", ")));
+        self.decision.rule = by.text(alias);
+        self.decision.outcome = by.outcome();
+        let before = std::mem::replace(&mut self.decision.by, by);
+        self.decision.lost.insert(0, Lost { ruling: before, why: WhyLost::Repaired });
         self
     }
 
@@ -153,7 +191,11 @@ impl DecidedCall {
     fn asks_as_mcp_tool(&self) -> bool {
         let by_permission = match self.decision.by {
             Ruling::Permission { .. } => true,
-            Ruling::Rule { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => false,
+            Ruling::Rule { .. }
+            | Ruling::OwnQuestion
+            | Ruling::Outside { .. }
+            | Ruling::Repaired { .. }
+            | Ruling::Broken => false,
         };
         by_permission && matches!(self.prepared.call.tool_id.provider(), Provider::Mcp(_))
     }

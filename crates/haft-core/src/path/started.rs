@@ -47,6 +47,11 @@ impl StartedCall {
         &self.call.tool_id
     }
 
+    /// What had to be repaired to read the call.
+    pub fn repairs(&self) -> &[String] {
+        &self.call.repairs
+    }
+
     /// The name that the model used.
     pub fn alias(&self) -> &str {
         &self.call.alias

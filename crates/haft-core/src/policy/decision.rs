@@ -32,6 +32,11 @@ pub enum Ruling {
         /// Which call brought it, and from where.
         source: String,
     },
+    /// The call had to be repaired to be read, and its tool writes.
+    Repaired {
+        /// The repairs by which it was read.
+        repairs: String,
+    },
     /// The tool could not say what the call means.
     Broken,
 }
@@ -42,7 +47,7 @@ impl Ruling {
         match self {
             Self::Rule { rule, .. } => rule.decision.into(),
             Self::Permission { permission, .. } => (*permission).into(),
-            Self::OwnQuestion | Self::Outside { .. } => Outcome::Ask,
+            Self::OwnQuestion | Self::Outside { .. } | Self::Repaired { .. } => Outcome::Ask,
             Self::Broken => Outcome::Deny,
         }
     }
@@ -51,7 +56,7 @@ impl Ruling {
     pub fn layer(&self) -> Layer {
         match self {
             Self::Rule { layer, .. } | Self::Permission { layer, .. } => *layer,
-            Self::OwnQuestion | Self::Outside { .. } | Self::Broken => Layer::Tool,
+            Self::OwnQuestion | Self::Outside { .. } | Self::Repaired { .. } | Self::Broken => Layer::Tool,
         }
     }
 
@@ -59,7 +64,11 @@ impl Ruling {
     pub fn is_of_the_whole_tool(&self) -> bool {
         match self {
             Self::Permission { .. } => true,
-            Self::Rule { .. } | Self::OwnQuestion | Self::Outside { .. } | Self::Broken => false,
+            Self::Rule { .. }
+            | Self::OwnQuestion
+            | Self::Outside { .. }
+            | Self::Repaired { .. }
+            | Self::Broken => false,
         }
     }
 
@@ -72,6 +81,9 @@ impl Ruling {
             }
             Self::OwnQuestion => format!("`{alias}` asks for this call"),
             Self::Outside { source } => format!("content from outside has entered this run: {source}"),
+            Self::Repaired { repairs } => {
+                format!("the call had to be repaired to be read ({repairs}), and `{alias}` writes")
+            }
             Self::Broken => format!("`{alias}` cannot say what the call means"),
         }
     }
@@ -92,6 +104,8 @@ pub enum WhyLost {
     OwnQuestion,
     /// Content from outside is in the conversation.
     Outside,
+    /// The call had to be repaired to be read.
+    Repaired,
 }
 
 impl WhyLost {
@@ -102,6 +116,7 @@ impl WhyLost {
             Self::AnotherDeny => "another deny decided already".to_owned(),
             Self::EarlierInLayer => "a rule before it in the same layer spoke first".to_owned(),
             Self::LayerBefore(layer) => format!("{} spoke first", layer.as_str()),
+            Self::Repaired => "calls that write and had to be repaired to be read are asked first".to_owned(),
             Self::Outside => {
                 "after content from outside, calls that can carry data away are asked again".to_owned()
             }
@@ -151,7 +166,11 @@ impl Decision {
     pub fn reason(&self) -> Option<&str> {
         match &self.by {
             Ruling::Rule { rule, .. } => rule.reason.as_deref(),
-            Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => None,
+            Ruling::Permission { .. }
+            | Ruling::OwnQuestion
+            | Ruling::Outside { .. }
+            | Ruling::Repaired { .. }
+            | Ruling::Broken => None,
         }
     }
 
@@ -165,7 +184,11 @@ impl Decision {
                 "a rule forbids this call; ask the person before you try another way".to_owned()
             }
             (
-                Ruling::Permission { .. } | Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken,
+                Ruling::Permission { .. }
+                | Ruling::OwnQuestion
+                | Ruling::Outside { .. }
+                | Ruling::Repaired { .. }
+                | Ruling::Broken,
                 _,
             ) => self.rule.clone(),
         }
@@ -195,7 +218,10 @@ impl Decision {
             (Outcome::Deny, Ruling::Permission { .. }) => {
                 vec![format!("another permission of `{alias}` in `tools.permission` of the profile")]
             }
-            (Outcome::Deny, Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken) => {
+            (
+                Outcome::Deny,
+                Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Repaired { .. } | Ruling::Broken,
+            ) => {
                 vec!["arguments of which the tool can say what they mean".to_owned()]
             }
             (Outcome::Ask, by) => self.instead_of_asking(by, alias),
@@ -208,6 +234,7 @@ impl Decision {
                     Ruling::Permission { .. }
                     | Ruling::OwnQuestion
                     | Ruling::Outside { .. }
+                    | Ruling::Repaired { .. }
                     | Ruling::Broken => {
                         "an ask rule for this call, in haft.toml or in the profile".to_owned()
                     }
@@ -236,7 +263,7 @@ impl Decision {
                 steps.push("an allow rule for this call, in haft.toml or in the profile".to_owned());
             }
             // No rule removes a tool's own question.
-            Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Broken => {}
+            Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Repaired { .. } | Ruling::Broken => {}
         }
         steps.push("a deny rule for this call".to_owned());
         steps

@@ -155,5 +155,6 @@ pub(crate) fn version_of(profile: &Profile, registry: &ToolRegistry) -> Digest {
         "defaults": defaults,
         "approval": profile.approval,
         "taint": profile.taint,
+        "repairs": profile.repairs,
     }))
 }
