@@ -37,8 +37,9 @@ fn the_tools_of_the_profile_are_listed_in_its_order() {
     file_exists   allow  Say whether a file or folder is in the project, and which of the two it is.
     file_mkdir    allow  Make a folder in the project, with those on the way to it.
     get_weather   allow  Get a simulated weather report for a city.
+    multi_agent   allow  Let up to five agents work side by side, each on one task, and wait for all their answers.
     --- stderr
-    10 tools of the profile `nanoclaw`; `haft tools show TOOL` tells more of one
+    11 tools of the profile `nanoclaw`; `haft tools show TOOL` tells more of one
     "#);
     let json = home.json(&["tools", "--profile", "artifactflow"]);
     let aliases: Vec<_> =
