@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use haft_core::consent::Closing;
 use haft_core::journal::{
-    AgentTaskCreated, Batch, ConsentClosed, InvocationEnded, Payload, RequestedCallRecord, RunEnded, RunStatus,
-    ToolCallFailed,
+    AgentTaskCreated, Batch, ConsentClosed, InvocationEnded, Payload, RequestedCallRecord, RunEnded,
+    RunStatus, ToolCallFailed,
 };
 use haft_core::ports::{Clock, Lease, RunRow, Store};
 use haft_core::{CallId, ConsentId, ContentPart, ErrorCode, InvocationId, RunId, ToolId, ToolResult};
@@ -56,12 +56,17 @@ impl Open {
     /// What is said of the agents that worked for `call`; nothing if there are none, or nothing of theirs had started.
     fn inside(&self, call: &CallId) -> String {
         let given = self.tasks.iter().filter(|task| task.call_id == *call);
-        let unknown: Vec<String> =
-            given.flat_map(|task| self.unknown_of(&task.invocation)).map(|name| format!("`{name}`")).collect();
+        let unknown: Vec<String> = given
+            .flat_map(|task| self.unknown_of(&task.invocation))
+            .map(|name| format!("`{name}`"))
+            .collect();
         if unknown.is_empty() {
             return String::new();
         }
-        format!(" The agents at work for it had started {}, and nobody knows how that went either.", unknown.join(", "))
+        format!(
+            " The agents at work for it had started {}, and nobody knows how that went either.",
+            unknown.join(", ")
+        )
     }
 }
 

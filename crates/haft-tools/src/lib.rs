@@ -11,6 +11,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "agents")]
+pub mod agents;
 #[cfg(any(
     feature = "agents",
     feature = "artifacts",
@@ -23,8 +25,6 @@
     feature = "worldinfo"
 ))]
 mod arguments;
-#[cfg(feature = "agents")]
-pub mod agents;
 #[cfg(feature = "artifacts")]
 pub mod artifacts;
 #[cfg(feature = "chat")]
