@@ -238,11 +238,20 @@ impl<'a, 'n> Draft<'a, 'n> {
         }
         let mut key: Option<Cow<'a, str>> = None;
         for (name, given, group) in std::mem::take(&mut self.given) {
-            match (&*name, given, key.take()) {
+            let before = key.take();
+            if name != "arg_value"
+                && let Some(key) = &before
+            {
+                self.fault.get_or_insert_with(|| Fault::CutInValue(key.trim().to_owned()));
+            }
+            match (&*name, given, before) {
                 ("arg_key", Given::Text(text), _) => key = Some(text),
                 ("arg_value", given, Some(key)) => self.given.push((key, given, group)),
                 (_, given, _) => self.given.push((name, given, group)),
             }
+        }
+        if let Some(key) = key {
+            self.fault.get_or_insert_with(|| Fault::CutInValue(key.trim().to_owned()));
         }
     }
 

@@ -27,6 +27,13 @@ pub(crate) fn mend(text: &str, closed: bool) -> Option<Mended> {
     if text.len() > MAX_BYTES {
         return None;
     }
+    // Braces that a template doubled.
+    if closed
+        && text.starts_with("{{")
+        && let Some(literal) = text.get(1..).and_then(read)
+    {
+        return Some(Mended { literal, repairs: vec![Repair::BracketsMended] });
+    }
     let escaped = with_escapes_mended(text);
     let is_escaped = escaped.is_some();
     let text = escaped.as_deref().unwrap_or(text);
@@ -130,8 +137,8 @@ pub(crate) fn with_brackets_closed(text: &str, closed: bool) -> Option<String> {
             '{' => open.push('}'),
             '[' => open.push(']'),
             '}' | ']' if open.last() == Some(&character) => drop(open.pop()),
-            // A bracket further inside is missing.
-            '}' | ']' if closed && open.contains(&character) => {
+            // A bracket further inside is missing; only that of the call, if nothing else proves that the text is whole.
+            '}' | ']' if closed && open.contains(&character) || ends_list(character, &open, &mended) => {
                 while let Some(missing) = open.pop().filter(|missing| *missing != character) {
                     mended.push(missing);
                 }
@@ -163,6 +170,11 @@ pub(crate) fn with_brackets_closed(text: &str, closed: bool) -> Option<String> {
     }
     mended.extend(open.into_iter().rev());
     Some(mended)
+}
+
+/// Whether a bracket ends a list of calls in which the last call, whose arguments are closed, lacks its own.
+fn ends_list(bracket: char, open: &[char], before: &str) -> bool {
+    bracket == ']' && open == [']', '}'] && before.trim_end_matches(is_blank).ends_with('}')
 }
 
 /// The text with the quotes inside of its strings escaped, if what follows each quote tells which of them end a string,

@@ -395,6 +395,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         if Names::is_named_element(tag.name) && !self.draft.has_name() && self.holds_text(tag)? {
             return self.name(tag, at);
         }
+        if self.begins_unnamed(tag)? {
+            return Ok(self.unnamed(tag, at));
+        }
         if container || self.names.is_container(tag.name, tool) {
             return Ok(self.container(tag));
         }
@@ -427,6 +430,20 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             return Ok(Next::End(self.last_end, Ending::Closed));
         }
         self.parameter(tag)
+    }
+
+    /// Whether a tag is an element for a call that should carry a name and does not: `<invoke>` with tags inside.
+    fn begins_unnamed(&self, tag: &Tag<'a>) -> Reads<bool> {
+        if !Names::is_named_element(tag.name)
+            || tag.kind != TagKind::Open
+            || !self.element_closed && !self.draft.is_untouched()
+            || self.names.is_parameter(tag.name, self.draft.tool)
+            || self.names.tools.resolve(tag.name).is_some()
+        {
+            return Ok(false);
+        }
+        let next = skip_filling(self.source, tag.end)?;
+        Ok(!self.source.ends_at(next)? && tag_at(self.source, next)?.is_some())
     }
 
     /// Whether a tag in the element that names the tool is a parameter that the tool does not have: it is an element for

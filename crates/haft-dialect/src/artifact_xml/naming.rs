@@ -143,9 +143,27 @@ impl<'a> CallReader<'a, '_, '_> {
         Next::At(tag.end)
     }
 
+    /// An element that should carry a name: a call without one, unless its name follows in an element of its own.
+    pub(crate) fn unnamed(&mut self, tag: &Tag<'a>, at: usize) -> Next {
+        if std::mem::take(&mut self.element_closed) {
+            self.finish_for_sibling(at);
+        }
+        self.element_open = true;
+        Next::At(tag.end)
+    }
+
+    fn finish_for_sibling(&mut self, at: usize) {
+        let finished = std::mem::replace(&mut self.draft, Draft::new(at));
+        finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
+    }
+
     /// Before a name is set: a call that has one already is finished, and a sibling begins.
     pub(crate) fn draft_for_next_name(&mut self, name: &str, at: usize) {
         if !self.draft.has_name() {
+            // A call in an element without a name is malformed, and takes no name of another one.
+            if std::mem::take(&mut self.element_closed) && !self.draft.is_untouched() {
+                self.finish_for_sibling(at);
+            }
             return;
         }
         let closed = std::mem::take(&mut self.element_closed);
@@ -165,9 +183,7 @@ impl<'a> CallReader<'a, '_, '_> {
             self.draft.repair(Repair::ParamsClosed);
             self.draft.container_open = false;
         }
-        let sibling = Draft::new(at);
-        let finished = std::mem::replace(&mut self.draft, sibling);
-        finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
+        self.finish_for_sibling(at);
         if !closed || self.names.dialect == Dialect::ArtifactXml {
             self.draft.repair(Repair::SiblingsSplit);
         }

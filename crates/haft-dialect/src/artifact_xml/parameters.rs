@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use haft_schema::json::{self, Syntax};
 
-use super::call::{CallReader, Next};
+use super::call::{CallReader, Next, Style};
 use super::names::{Names, same_tag};
 use super::tag::{Tag, TagKind, attributes, tag_at};
 use super::value::Value;
@@ -108,6 +108,7 @@ impl<'a> CallReader<'a, '_, '_> {
             return Ok(Next::At(tag.end));
         }
         self.values.prefixed = tag.prefixed;
+        self.values.bare = self.style == Style::Bare && self.element_open;
         let is_string = tag.attribute("string");
         self.values.exact = is_string.is_some();
         self.values.raw = self.draft.raw && (element || self.draft.raw_everywhere) || tag.name == "arg_value";

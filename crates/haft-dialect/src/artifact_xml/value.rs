@@ -41,6 +41,8 @@ pub(crate) struct ValueReader<'a, 'n> {
     searches: u32,
     /// The value is raw, as in other dialects: no entities, one line break at each end is layout.
     pub(crate) raw: bool,
+    /// The call has no wrapper: the element that names its tool ends it.
+    pub(crate) bare: bool,
     /// Line breaks are layout only where they stand at both ends, since this form has none of its own.
     pub(crate) exact: bool,
     /// The open tag has a prefix before its name.
@@ -55,7 +57,16 @@ struct Missing<'a> {
 
 impl<'a, 'n> ValueReader<'a, 'n> {
     pub(crate) fn new(source: Source<'a>, names: &'n Names) -> Self {
-        Self { source, names, missing: Vec::new(), searches: 0, raw: false, exact: false, prefixed: false }
+        Self {
+            source,
+            names,
+            missing: Vec::new(),
+            searches: 0,
+            raw: false,
+            exact: false,
+            bare: false,
+            prefixed: false,
+        }
     }
 
     /// Reads the value of the element `name` whose open tag ends at `start`.
@@ -155,7 +166,10 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     let text = self.plain_text(start, found, &sections);
                     return Ok(Value::Whole { text, end: tag.end, repair: None });
                 }
-                Look::Next => return self.plain_without_closer(start, found, name, tool),
+                Look::Next => {
+                    let end = search.element_end.unwrap_or(found);
+                    return self.plain_without_closer(start, end, name, tool);
+                }
                 Look::Stop => break,
             }
         }
@@ -177,6 +191,11 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             }
             ([_, ..], _) => Ok(Value::Ambiguous),
             ([], Some(call_end)) => {
+                self.missing.push(Missing { name, call_end });
+                self.plain_without_closer(start, call_end, name, tool)
+            }
+            ([], None) if self.bare && search.element_end.is_some() => {
+                let call_end = search.element_end.unwrap_or(source.len());
                 self.missing.push(Missing { name, call_end });
                 self.plain_without_closer(start, call_end, name, tool)
             }
@@ -225,6 +244,14 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 0 => search.call_end = search.call_end.or(Some(at)),
                 _ => search.nested -= 1,
             },
+            TagKind::Close
+                if self.bare
+                    && search.element_end.is_none()
+                    && search.opened + search.nested == 0
+                    && Names::is_named_element(tag.name) =>
+            {
+                search.element_end = Some(at);
+            }
             TagKind::Open
                 if own
                     && search.opened + search.nested == 0
@@ -421,6 +448,8 @@ struct PlainSearch {
     bare: Option<(usize, usize)>,
     /// The first close tag of the call that nothing inside the value opened.
     call_end: Option<usize>,
+    /// The first close tag of the element that names the tool, which ends a call without a wrapper.
+    element_end: Option<usize>,
     /// The search ended before the end of the text.
     stopped: bool,
 }

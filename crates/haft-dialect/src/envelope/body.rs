@@ -181,7 +181,12 @@ impl<'a> Envelope<'a, '_, '_> {
                 if problem == Unreadable::Cut {
                     self.ends.overread += self.source.len() - region.end;
                 }
-                let end = python::skip_call(self.source, at, region.end);
+                let line = if self.source.begins_line(at) {
+                    python::next_line_call(self.source, at, region.end, &self.names.tools)?
+                } else {
+                    None
+                };
+                let end = line.or_else(|| python::skip_call(self.source, at, region.end));
                 draft.fault = Some(match problem {
                     Unreadable::Cut => Fault::CutInCall,
                     Unreadable::Unfit(place) => Fault::UnreadableCall(place.saturating_sub(at)),

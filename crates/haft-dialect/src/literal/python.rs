@@ -104,6 +104,42 @@ pub(crate) fn skip_call(source: Source<'_>, at: usize, limit: usize) -> Option<u
     None
 }
 
+/// The next line of an unreadable call on which a declared call begins, outside of every string.
+pub(crate) fn next_line_call(
+    source: Source<'_>,
+    at: usize,
+    limit: usize,
+    tools: &ToolSet,
+) -> Reads<Option<usize>> {
+    let mut quote: Option<u8> = None;
+    let mut cursor = at;
+    while cursor < limit {
+        match (quote, source.byte(cursor)) {
+            (Some(_), Some(b'\\')) => cursor += 1,
+            (Some(open), Some(byte)) if byte == open => quote = None,
+            (None, Some(byte @ (b'"' | b'\''))) => quote = Some(byte),
+            (None, Some(b'\n')) => {
+                let line = source.skip_blanks(cursor + 1);
+                let begins =
+                    || Ok(begins_call(source, line)?.is_some_and(|name| tools.resolve(name).is_some()));
+                if line < limit && !goes_on_behind(source, cursor) && begins()? {
+                    return Ok(Some(line));
+                }
+                cursor = line;
+                continue;
+            }
+            (Some(_) | None, _) => {}
+        }
+        cursor += 1;
+    }
+    Ok(None)
+}
+
+/// Whether what stands before a line break asks for more.
+fn goes_on_behind(source: Source<'_>, at: usize) -> bool {
+    source.slice(0, at).trim_end().ends_with(['=', ',', '(', '[', '{', ':'])
+}
+
 type ReadArguments<'a> = Result<(Arguments<'a>, usize, bool), Unreadable>;
 
 #[derive(Clone, Copy)]
