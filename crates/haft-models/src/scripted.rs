@@ -75,12 +75,7 @@ impl Scripted {
             provider_call_ids: false,
             context_tokens: None,
         };
-        Ok(Self {
-            script: name.to_owned(),
-            turns: read::read(name, text)?,
-            given: Mutex::default(),
-            traits,
-        })
+        Ok(Self { script: name.to_owned(), turns: read::read(name, text)?, given: Mutex::default(), traits })
     }
 
     /// Holds the script to the ids of its calls, as a model entry with `call_ids` does.

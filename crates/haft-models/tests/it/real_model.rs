@@ -68,6 +68,7 @@ struct Score {
     cut: usize,
 }
 
+#[expect(clippy::panic, reason = "a wrong address ends the test")]
 async fn score(url: &str, dialect: &str, grammar: Option<Grammar>, choice: &ToolChoice) -> Score {
     let Some(ModelName::Address { url, model }) = ModelName::parse(url).ok() else {
         panic!("write http://host:port/v1#NAME")
