@@ -64,7 +64,7 @@ pub(crate) fn registry() -> ToolRegistry {
             tool("builtin:w.get", "url", Effect::Read, Ask::default(), |facts| facts.open_world = true),
             tool("builtin:t.asks", "text", Effect::Read, question, |_| {}),
             tool("builtin:t.ends", "text", Effect::Read, Ask::default(), |facts| {
-                facts.effect = Effect::Control
+                facts.effect = Effect::Control;
             }),
             tool("builtin:t.fails", "text", Effect::Read, Ask::default(), |_| {}),
             tool("builtin:t.panics", "text", Effect::Read, Ask::default(), |_| {}),
