@@ -1,6 +1,7 @@
 //! Every dialect: an answer with two calls against raw quick-xml or serde_json on the same bytes, `auto` on prose, and hostile texts of 1 MB.
 //!
 //! Hostile texts are measured once at 500 kB and once at 1 MB on the thread's clock: what grows faster than the text shows.
+#![allow(clippy::needless_pass_by_value, reason = "values written at the place of the call")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

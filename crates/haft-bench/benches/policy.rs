@@ -2,6 +2,7 @@
 //!
 //! Rules spread over 50 tools, as a person would have them; all of them about the one tool, by path, by host and by command; and the
 //! worst case, in which each of them is about the very call. Reading a command line is measured apart from judging one.
+#![allow(clippy::needless_pass_by_value, reason = "values written at the place of the call")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot set up has nothing to measure")]
 
 use std::hint::black_box;

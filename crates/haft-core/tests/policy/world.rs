@@ -1,5 +1,7 @@
 //! A few tools, a profile with rules, and the decision of one call.
 
+#![allow(clippy::needless_pass_by_value, reason = "values written at the place of the call")]
+
 use std::sync::Arc;
 
 use haft_core::consent::{Ask, ConsentEnvironment};
