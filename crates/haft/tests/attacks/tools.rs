@@ -68,6 +68,11 @@ fn pays(_: &PreparedArguments) -> Result<Ask, ToolError> {
     Ok(Ask { question: Some("Pay?".into()), every_time: true, ..Ask::default() })
 }
 
+/// Crashes, without a word to whoever runs the tests.
+fn dies(_: &PreparedArguments) -> Result<Ask, ToolError> {
+    std::panic::resume_unwind(Box::new("a tool that crashes when asked"))
+}
+
 fn nothing(_: &PreparedArguments) -> Result<Ask, ToolError> {
     Ok(Ask::default())
 }
@@ -116,13 +121,7 @@ pub(crate) fn all(log: &Log, output: &BTreeMap<String, String>) -> Vec<Arc<dyn T
             facts.permission = Permission::Ask;
         }),
         one("builtin:broken.ask", "text", Effect::Read, |_| Err(ToolError::failed("no idea")), &|_| {}),
-        one(
-            "builtin:broken.crash",
-            "text",
-            Effect::Read,
-            |_| panic!("a tool that crashes when asked"),
-            &|_| {},
-        ),
+        one("builtin:broken.crash", "text", Effect::Read, dies, &|_| {}),
         one(&format!("{server}:cell.read"), "cell", Effect::Read, nothing, &|facts| {
             facts.alias = Some("server_cell_read".into());
             (facts.permission, facts.outside) = (Permission::Ask, Some(true));
