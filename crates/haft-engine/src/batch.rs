@@ -39,7 +39,7 @@ impl Driver {
         if self.options.profile.taint.ask {
             self.session.outside.read(self.session.store(), &self.session.lease.session).await?;
         }
-        let mut slots: Vec<Option<CallOutcome>> = Vec::new();
+        let mut slots: Vec<Option<Box<CallOutcome>>> = Vec::new();
         slots.resize_with(admissions.len(), || None);
         let (deferred, first): (Vec<_>, Vec<_>) =
             admissions.into_iter().enumerate().partition(|(_, admission)| is_deferred(admission));
@@ -55,12 +55,12 @@ impl Driver {
             }
             ExecutionMode::Parallel => slots = self.run_parallel(in_order, slots).await?,
         }
-        Ok(slots.into_iter().flatten().collect())
+        Ok(slots.into_iter().flatten().map(|outcome| *outcome).collect())
     }
 
-    async fn run_attempt(&mut self, admission: Admission) -> Result<CallOutcome, EngineError> {
+    async fn run_attempt(&mut self, admission: Admission) -> Result<Box<CallOutcome>, EngineError> {
         match self.decide(admission).await? {
-            Decided::Ended(outcome) => Ok(*outcome),
+            Decided::Ended(outcome) => Ok(outcome),
             Decided::Authorized(authorized) => match self.repeat(authorized).await? {
                 Fate::Runs(authorized) => self.execute(authorized).await,
                 Fate::Repeats(repeated) => self.settle_repeated(&repeated),
@@ -71,7 +71,7 @@ impl Driver {
                 let closing = self.bench.ask(&question).await;
                 match self.close_question(asking, &question, closing).await? {
                     Ok(authorized) => self.execute(authorized).await,
-                    Err(outcome) => Ok(*outcome),
+                    Err(outcome) => Ok(outcome),
                 }
             }
         }
@@ -192,7 +192,7 @@ impl Driver {
                 }
                 Ok(Ok(authorized))
             }
-            Err(refused) => Ok(Err(Box::new(self.settle_refused(*refused)?))),
+            Err(refused) => Ok(Err(self.settle_refused(*refused)?)),
         }
     }
 
@@ -226,13 +226,13 @@ impl Driver {
     }
 
     /// The end of a call that may run and does not, because it was stopped.
-    pub(crate) fn give_up(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+    pub(crate) fn give_up(&mut self, authorized: AuthorizedCall) -> Result<Box<CallOutcome>, EngineError> {
         let message = was_stopped(&authorized.call().alias);
         self.settle_refused(*authorized.give_up(ErrorCode::CALL_CANCELLED, message))
     }
 
     /// The end of a call whose yes was taken back before it started.
-    pub(crate) fn take_back(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+    pub(crate) fn take_back(&mut self, authorized: AuthorizedCall) -> Result<Box<CallOutcome>, EngineError> {
         let message = format!(
             "`{}` was refused: the yes that it rests on was taken back. {}",
             authorized.call().alias,
@@ -245,13 +245,13 @@ impl Driver {
     pub(crate) fn give_up_for_want_of_room(
         &mut self,
         authorized: AuthorizedCall,
-    ) -> Result<CallOutcome, EngineError> {
+    ) -> Result<Box<CallOutcome>, EngineError> {
         let message = used_up_text(Resource::OutputBytes);
         self.settle_refused(*authorized.give_up(ErrorCode::BUDGET_EXHAUSTED, message))
     }
 
     /// Commits the intent and runs the tool.
-    async fn execute(&mut self, authorized: AuthorizedCall) -> Result<CallOutcome, EngineError> {
+    async fn execute(&mut self, authorized: AuthorizedCall) -> Result<Box<CallOutcome>, EngineError> {
         if !self.bounds.hold_output(&authorized, &self.options.profile) {
             return self.give_up_for_want_of_room(authorized);
         }
@@ -302,7 +302,7 @@ impl Driver {
         };
         let joined = joined_arguments(self.writer.events.as_ref(), written);
         self.writer.note(&Payload::ToolCallRequested(payload), joined)?;
-        Ok(Decided::Ended(Box::new(self.settle_refused(refused)?)))
+        Ok(Decided::Ended(self.settle_refused(refused)?))
     }
 }
 

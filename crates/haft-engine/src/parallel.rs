@@ -81,7 +81,7 @@ struct Parallel<'a> {
     ready: Vec<Ready>,
     running: Vec<Running>,
     work: FuturesUnordered<BoxFuture<'static, Finished>>,
-    slots: Vec<Option<CallOutcome>>,
+    slots: Vec<Option<Box<CallOutcome>>>,
 }
 
 impl Driver {
@@ -89,8 +89,8 @@ impl Driver {
     pub(crate) async fn run_parallel(
         &mut self,
         admissions: impl Iterator<Item = (usize, Admission)>,
-        slots: Vec<Option<CallOutcome>>,
-    ) -> Result<Vec<Option<CallOutcome>>, EngineError> {
+        slots: Vec<Option<Box<CallOutcome>>>,
+    ) -> Result<Vec<Option<Box<CallOutcome>>>, EngineError> {
         let workers = self.options.profile.max_workers.clamp(1, Profile::MOST_WORKERS);
         let mut batch = Parallel {
             driver: self,
@@ -132,7 +132,7 @@ impl Parallel<'_> {
             && let Some((slot, admission)) = self.undecided.pop_front()
         {
             match self.driver.decide(admission).await? {
-                Decided::Ended(outcome) => self.fill(slot, *outcome),
+                Decided::Ended(outcome) => self.fill(slot, outcome),
                 Decided::Authorized(authorized) => self.make_ready(slot, authorized),
                 Decided::Asking(asking) => {
                     let question = self.driver.open_question(&asking)?;
@@ -264,7 +264,7 @@ impl Parallel<'_> {
         if let Some(Asked { slot, asking, question }) = self.asked.take() {
             match self.driver.close_question(asking, &question, closing).await? {
                 Ok(authorized) => self.make_ready(slot, authorized),
-                Err(outcome) => self.fill(slot, *outcome),
+                Err(outcome) => self.fill(slot, outcome),
             }
         }
         Ok(())
@@ -305,7 +305,7 @@ impl Parallel<'_> {
         }
     }
 
-    fn fill(&mut self, slot: usize, outcome: CallOutcome) {
+    fn fill(&mut self, slot: usize, outcome: Box<CallOutcome>) {
         if let Some(slot) = self.slots.get_mut(slot) {
             *slot = Some(outcome);
         }

@@ -33,7 +33,7 @@ impl Driver {
         ended: Result<ToolOutput, ToolError>,
         duration_ms: u64,
         trace: Option<Trace>,
-    ) -> Result<CallOutcome, EngineError> {
+    ) -> Result<Box<CallOutcome>, EngineError> {
         let system_failure = match &ended {
             Err(error) if error.class() == ErrorClass::SystemFailure => Some(error.clone()),
             _ => None,
@@ -56,7 +56,8 @@ impl Driver {
         } else {
             self.writer.mask.result(&result, View::Record)
         };
-        let file = self.result_file(stored.as_ref().unwrap_or(&result))?;
+        let stored = stored.map(Box::new);
+        let file = self.result_file(stored.as_deref().unwrap_or(&result))?;
         // What was masked does not tell what there was, so it stands in for nothing.
         let trace = trace.filter(|_| stored.is_none());
         self.remember(trace, &file, result.error_code.as_ref());
@@ -83,7 +84,7 @@ impl Driver {
             return Err(EngineError::System { code, message });
         }
         let (call, arguments) = started.into_parts();
-        Ok(CallOutcome {
+        Ok(Box::new(CallOutcome {
             run: self.writer.run.clone(),
             result: shown,
             wire_id: call.wire_id,
@@ -91,11 +92,11 @@ impl Driver {
             repairs: call.repairs,
             decision: None,
             granted_by: None,
-        })
+        }))
     }
 
     /// The end of a call for which an earlier result stands in: it has a result file and an end of its own, and no start (CCH-05).
-    pub(crate) fn settle_repeated(&mut self, repeated: &RepeatedCall) -> Result<CallOutcome, EngineError> {
+    pub(crate) fn settle_repeated(&mut self, repeated: &RepeatedCall) -> Result<Box<CallOutcome>, EngineError> {
         let result = repeated.result().clone();
         let file = self.result_file(&result)?;
         let call = EndedCall {
@@ -109,7 +110,7 @@ impl Driver {
             stored: None,
         };
         let shown = self.note_end(call, result, Vec::new(), Vec::new())?;
-        Ok(CallOutcome {
+        Ok(Box::new(CallOutcome {
             run: self.writer.run.clone(),
             result: shown,
             wire_id: repeated.call().wire_id.clone(),
@@ -117,7 +118,7 @@ impl Driver {
             repairs: repeated.call().repairs.clone(),
             decision: Some((repeated.decision().outcome, repeated.decision().rule.clone())),
             granted_by: repeated.granted_by().map(str::to_owned),
-        })
+        }))
     }
 
     /// Notes the end record and gives the result as the model sees it.
@@ -137,7 +138,7 @@ impl Driver {
         let spilled_to = if call.secret { None } else { self.spill(call.facts, &mut shown, &mut versions) };
         self.bounds.settle_output(&mut shown);
         let view = self
-            .view(call.stored.as_ref().filter(|_| spilled_to.is_none()).unwrap_or(&shown), call.arguments);
+            .view(call.stored.as_deref().filter(|_| spilled_to.is_none()).unwrap_or(&shown), call.arguments);
         let (call_id, alias) = (shown.call_id.clone(), shown.alias.clone());
         let (duration_ms, skipped) = (shown.duration_ms, shown.skipped);
         let (result_file, reused_from, outside) = (call.file, call.reused_from.cloned(), call.outside);
@@ -177,7 +178,7 @@ impl Driver {
     }
 
     /// The end of an attempt that never started.
-    pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<CallOutcome, EngineError> {
+    pub(crate) fn settle_refused(&mut self, refused: Refused) -> Result<Box<CallOutcome>, EngineError> {
         self.bounds.note_refusal(&refused);
         let mut result = refused.to_result();
         tell_of_repairs(&mut result, &refused.repairs);
@@ -197,7 +198,7 @@ impl Driver {
             skipped: false,
         };
         self.writer.note(&Payload::ToolCallFailed(payload), view)?;
-        Ok(CallOutcome {
+        Ok(Box::new(CallOutcome {
             run: self.writer.run.clone(),
             result,
             wire_id: refused.wire_id,
@@ -205,7 +206,7 @@ impl Driver {
             repairs: refused.repairs,
             decision: refused.decision.map(|decision| (decision.outcome, decision.rule)),
             granted_by: None,
-        })
+        }))
     }
 
     fn result_file(&mut self, result: &ToolResult) -> Result<FileRef, EngineError> {
@@ -298,7 +299,7 @@ struct EndedCall<'a> {
     /// The result is a secret as a whole.
     secret: bool,
     /// The result as it is stored, where something is masked in it.
-    stored: Option<ToolResult>,
+    stored: Option<Box<ToolResult>>,
 }
 
 /// One short line by which the model learns that its call was not written as it should be, and what was made of it.
