@@ -96,7 +96,10 @@ impl Driver {
     }
 
     /// The end of a call for which an earlier result stands in: it has a result file and an end of its own, and no start (CCH-05).
-    pub(crate) fn settle_repeated(&mut self, repeated: &RepeatedCall) -> Result<Box<CallOutcome>, EngineError> {
+    pub(crate) fn settle_repeated(
+        &mut self,
+        repeated: &RepeatedCall,
+    ) -> Result<Box<CallOutcome>, EngineError> {
         let result = repeated.result().clone();
         let file = self.result_file(&result)?;
         let call = EndedCall {
