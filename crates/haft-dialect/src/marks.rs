@@ -92,11 +92,15 @@ pub(crate) enum Mark {
 
 /// Looks for a mark at the start of a text that begins with `<`.
 pub(crate) fn mark_at(text: &str) -> Mark {
-    // Few second characters begin a mark.
-    match text.as_bytes().get(1) {
-        None => return Mark::Begun,
-        Some(b'|' | b'/' | b'e' | b's' | 0xEF) => {}
-        Some(_) => return Mark::Nothing,
+    // Few second characters begin a mark, and few third ones.
+    let bytes = text.as_bytes();
+    match (bytes.get(1), bytes.get(2)) {
+        (None, _) => return Mark::Begun,
+        (Some(b'|'), None | Some(b'i' | b'e' | b'r' | b's' | b'E')) => {}
+        (Some(b'/' | b'e' | b's'), _) => {}
+        // `<｜e`
+        (Some(0xEF), _) if bytes.get(4).is_none_or(|byte| *byte == b'e') => {}
+        (Some(_), _) => return Mark::Nothing,
     }
     if let Some(mark) = ENDS.iter().find(|mark| text.starts_with(*mark)) {
         return Mark::End(mark.len());

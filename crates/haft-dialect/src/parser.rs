@@ -37,6 +37,10 @@ pub struct ParserOptions {
     pub tags: Tags,
 }
 
+/// How calls begin whose element names the tool, and how that element and what may stand round it end.
+const ELEMENT_OPENERS: [&[u8]; 3] = [b"<function", b"<invoke", b"]<]minimax"];
+const ELEMENT_ENDS: [&[u8]; 3] = [b"function", b"invoke", b"call"];
+
 /// Reads one text of a model.
 ///
 /// ```
@@ -134,15 +138,23 @@ impl Parser {
         closes && self.may_be_closed(chunk)
     }
 
-    /// Whether a closing mark of the held block is in the piece that was fed last: that of its wrapper, else that of the
-    /// parameters. Marks in unusual forms are found at the end of the text.
+    /// Whether a closing mark of the held block is in the piece that was fed last: that of its wrapper, of the element that
+    /// names its tool, or a token; else that of the parameters. Marks in unusual forms are found at the end of the text.
     fn may_be_closed(&self, chunk: &str) -> bool {
-        let wrapped =
-            self.names.opens_plainly(self.buffer.as_bytes().get(self.message.at()..).unwrap_or_default());
+        let held = self.buffer.as_bytes().get(self.message.at()..).unwrap_or_default();
+        let wrapped = self.names.opens_plainly(held);
+        let element = ELEMENT_OPENERS.iter().any(|opener| held.starts_with(opener));
+        let token = held.starts_with(b"<|") || held.starts_with("<｜".as_bytes());
         let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
         memchr::memchr_iter(b'>', chunk.as_bytes()).any(|at| {
             let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default();
+            if token && (before.ends_with(b"|") || before.ends_with("｜".as_bytes())) {
+                return true;
+            }
             let before = before.strip_suffix(b"s").unwrap_or(before);
+            if element {
+                return ELEMENT_ENDS.iter().any(|name| before.ends_with(name));
+            }
             before.ends_with(self.names.wrapper_tail())
                 || before.ends_with(b"call")
                 || !wrapped && (before.ends_with(b"param") || before.ends_with(b"argument"))

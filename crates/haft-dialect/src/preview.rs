@@ -1,6 +1,10 @@
 //! A look at a call that is not whole yet: its name, and its text as it comes in.
 //! It must not decide anything; what it shows is a preview.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::Event;
 use crate::literal::name_end;
 use crate::scan::Source;
@@ -46,24 +50,27 @@ impl Preview {
 }
 
 /// What stands right before a name, and what must stand behind it.
-const FORMS: [(&str, &[u8]); 10] = [
-    ("\"name\": \"", b"\""),
-    ("\"name\":\"", b"\""),
-    ("\"tool_name\": \"", b"\""),
-    ("<name>", b"<"),
-    ("<function=", b">"),
-    ("name=\"", b"\""),
-    ("tool=\"", b"\""),
-    ("functions.", b":<{ "),
-    ("call:", b"{"),
-    ("[TOOL_CALLS]", b"["),
-];
+static FORMS: LazyLock<[(Finder<'static>, &'static [u8]); 10]> = LazyLock::new(|| {
+    let form = |before: &'static str, after: &'static [u8]| (Finder::new(before), after);
+    [
+        form("\"name\": \"", b"\""),
+        form("\"name\":\"", b"\""),
+        form("\"tool_name\": \"", b"\""),
+        form("<name>", b"<"),
+        form("<function=", b">"),
+        form("name=\"", b"\""),
+        form("tool=\"", b"\""),
+        form("functions.", b":<{ "),
+        form("call:", b"{"),
+        form("[TOOL_CALLS]", b"["),
+    ]
+});
 
 /// The name in the beginning of a call, and the offset behind it.
 fn name_in(held: &str) -> Option<(&str, usize)> {
     let source = Source::new(held, true);
     let named = FORMS.iter().filter_map(|(before, after)| {
-        let from = held.find(before)? + before.len();
+        let from = before.find(held.as_bytes())? + before.needle().len();
         let end = held
             .get(from..)?
             .find(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.')))?

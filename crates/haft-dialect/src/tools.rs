@@ -142,8 +142,7 @@ impl Tool {
         if let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) {
             return Some((parameter, true));
         }
-        let mut fitting =
-            self.parameters.iter().filter(|parameter| key_chars(name).eq(parameter.key.chars()));
+        let mut fitting = self.parameters.iter().filter(|parameter| is_key_of(&parameter.key, name));
         match (fitting.next(), fitting.next()) {
             (Some(parameter), None) => Some((parameter, false)),
             _ => None,
@@ -153,7 +152,17 @@ impl Tool {
 
 /// Case and blanks do not count.
 fn key(name: &str) -> String {
-    key_chars(name).collect()
+    if is_plain(name) { name.to_ascii_lowercase() } else { key_chars(name).collect() }
+}
+
+/// Whether a name has this key.
+fn is_key_of(key: &str, name: &str) -> bool {
+    if is_plain(name) { name.eq_ignore_ascii_case(key) } else { key_chars(name).eq(key.chars()) }
+}
+
+/// Whether case is all that may not count in a name.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn key_chars(name: &str) -> impl Iterator<Item = char> {

@@ -46,7 +46,14 @@ fn the_tools_of_the_profile_are_listed_in_its_order() {
         json.as_array().unwrap().iter().map(|tool| tool["alias"].as_str().unwrap()).collect();
     assert_eq!(
         aliases,
-        ["create_artifact", "update_artifact", "rewrite_artifact", "read_artifact", "grep_artifact"]
+        [
+            "create_artifact",
+            "update_artifact",
+            "rewrite_artifact",
+            "read_artifact",
+            "grep_artifact",
+            "call_subagent"
+        ]
     );
 }
 

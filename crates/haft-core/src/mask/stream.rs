@@ -14,8 +14,8 @@ const WORDS_BACK: usize = 3;
 /// let mask = Mask::new([("door".to_owned(), "open sesame".to_owned())])?;
 /// let mut stream = MaskedStream::default();
 /// let shown: Vec<String> = ["Say op", "en ses", "ame now"].iter().map(|piece| stream.push(&mask, piece)).collect();
-/// assert_eq!(shown, ["Say ", "", "[secret door] now"]);
-/// assert_eq!(stream.end(&mask), "");
+/// assert_eq!(shown, ["Say ", "", "[secret door] "]);
+/// assert_eq!(stream.end(&mask), "now");
 /// # Ok::<(), haft_core::mask::MaskError>(())
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -19,6 +19,9 @@ use crate::{Dialect, Repair};
 /// Stands between the name and the parameters in the dialect of Hunyuan.
 pub(crate) const TOOL_SEPARATOR: &str = "tool_sep";
 
+/// Thoughts without end in one call, at most; behind them no end is looked for.
+const MAX_ENDLESS_THOUGHTS: u32 = 4;
+
 /// Longest value of a parameter that a tool does not have, without any wrapper, in bytes.
 const MAX_UNDECLARED: usize = 4096;
 
@@ -54,6 +57,8 @@ pub(crate) struct CallReader<'a, 'n, 's> {
     pub(crate) element_open: bool,
     /// The element that names the tool was closed: the next one is another call.
     pub(crate) element_closed: bool,
+    /// Reasoning whose end was looked for in vain.
+    endless_thoughts: u32,
     /// The end of the last thing that was understood.
     pub(crate) last_end: usize,
     /// The dialect in whose form the call is written, as far as it is known.
@@ -94,6 +99,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             loose: None,
             element_open: false,
             element_closed: false,
+            endless_thoughts: 0,
             last_end: start,
             form: Dialect::ArtifactXml,
         }
@@ -488,6 +494,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     /// Reasoning between the tags of a call.
     fn thinking(&mut self, tag: &Tag<'a>) -> Reads<Next> {
+        if self.endless_thoughts >= MAX_ENDLESS_THOUGHTS {
+            return Ok(Next::At(tag.end));
+        }
         let mut at = tag.end;
         while let Some(found) = next_bracket(self.source, at) {
             match tag_at(self.source, found)? {
@@ -498,6 +507,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             }
         }
         self.source.ends_at(self.source.len())?;
+        self.endless_thoughts += 1;
         Ok(Next::At(tag.end))
     }
 

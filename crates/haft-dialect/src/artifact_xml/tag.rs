@@ -57,7 +57,22 @@ impl<'a> Tag<'a> {
 pub(crate) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     match plain_tag_at(source, at) {
         Some(tag) => Ok(Some(tag)),
+        None if begins_no_tag(source, at) => Ok(None),
         None => any_tag_at(source, at),
+    }
+}
+
+/// Whether the first characters cannot begin a tag, as those of most brackets that are none.
+fn begins_no_tag(source: Source<'_>, at: usize) -> bool {
+    let bytes = source.bytes().get(at..).unwrap_or_default();
+    let begins_prefix = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'd' | b'D'));
+    match bytes {
+        [b'<', b'|', rest @ ..] | [b'<', 0xEF, 0xBD, 0x9C, rest @ ..] => !begins_prefix(rest.first()),
+        [b'<', next, ..] => {
+            next.is_ascii() && !next.is_ascii_alphabetic() && !matches!(next, b'/' | b'_' | 0)
+        }
+        [b'<'] | [0xEF, ..] | [] => false,
+        [_, ..] => true,
     }
 }
 

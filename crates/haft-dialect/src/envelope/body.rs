@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::Repair;
 use crate::artifact_xml::call::{CallReader, Style};
 use crate::artifact_xml::tag::tag_at;
-use crate::draft::{Ending, Fault};
+use crate::draft::{Draft, Ending, Fault};
 use crate::literal::{LiteralCall, Unreadable, gemma, python};
 use crate::scan::Reads;
 
@@ -27,7 +27,7 @@ pub(super) struct Region {
     pub(super) closed: bool,
 }
 
-impl<'a> Envelope<'a, '_, '_> {
+impl<'a, 'n> Envelope<'a, 'n, '_> {
     /// One part of the envelope.
     pub(super) fn item(&mut self, at: usize) -> Reads<Step> {
         let source = self.source;
@@ -177,16 +177,6 @@ impl<'a> Envelope<'a, '_, '_> {
                 Ok(Step::At(call.end))
             }
             Err(problem) => {
-                let region = self.region(at)?;
-                if problem == Unreadable::Cut {
-                    self.ends.overread += self.source.len() - region.end;
-                }
-                let line = if self.source.begins_line(at) {
-                    python::next_line_call(self.source, at, region.end, &self.names.tools)?
-                } else {
-                    None
-                };
-                let end = line.or_else(|| python::skip_call(self.source, at, region.end));
                 draft.fault = Some(match problem {
                     Unreadable::Cut => Fault::CutInCall,
                     Unreadable::Unfit(place) => Fault::UnreadableCall(place.saturating_sub(at)),
@@ -194,21 +184,35 @@ impl<'a> Envelope<'a, '_, '_> {
                 if let Some(name) = python::begins_call(self.source, at)? {
                     draft.set_name(name.into(), self.names);
                 }
-                self.finish_drafts(Ending::Closed, at);
-                self.drafts.push(draft);
-                self.read_any = true;
-                let resume = end.unwrap_or(region.end);
-                self.last_end = resume;
-                // Siblings behind it can be read, if its end is known.
-                match end {
-                    Some(end) => Ok(Step::At(end)),
-                    None => {
-                        let ending = if region.closed { Ending::Closed } else { Ending::Unclosed };
-                        Ok(Step::Done(region.resume, ending))
-                    }
-                }
+                self.behind_unreadable(draft, problem, at)
             }
         }
+    }
+
+    /// Where reading goes on behind a literal call that cannot be read: at the next line of calls, or where its brackets close.
+    fn behind_unreadable(&mut self, draft: Draft<'a, 'n>, problem: Unreadable, at: usize) -> Reads<Step> {
+        let source = self.source;
+        let line = match source.begins_line(at) {
+            true => python::next_line_call(source, at, &self.names.tools)?,
+            false => None,
+        };
+        let region = match line {
+            Some(line) => Region { end: line, resume: line, closed: false },
+            None => self.region(at)?,
+        };
+        if problem == Unreadable::Cut {
+            self.ends.overread += source.len() - region.end;
+        }
+        let end = line.or_else(|| python::skip_call(source, at, region.end));
+        self.finish_drafts(Ending::Closed, at);
+        self.drafts.push(draft);
+        self.read_any = true;
+        self.last_end = end.unwrap_or(region.end);
+        // Siblings behind it can be read, if its end is known.
+        Ok(match end {
+            Some(end) => Step::At(end),
+            None => Step::Done(region.resume, if region.closed { Ending::Closed } else { Ending::Unclosed }),
+        })
     }
 
     /// Text where only calls may stand.

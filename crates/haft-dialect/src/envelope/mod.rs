@@ -16,6 +16,7 @@ use crate::artifact_xml::tag::{TagKind, skip_filling, tag_at};
 use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::literal::python;
 use crate::marks::{Mark, is_result_tag, mark_at};
+use crate::parser::MAX_ATTEMPTS;
 use crate::scan::{Reads, Source};
 use crate::tokens::{Meaning, Part, token_at};
 use crate::{Dialect, Repair};
@@ -105,7 +106,7 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
                     let again = !listed
                         && python::begins_call(self.source, following)?
                             .is_some_and(|name| self.names.tools.resolve(name).is_some());
-                    if !again {
+                    if !again || self.outcomes.len() > MAX_ATTEMPTS {
                         return Ok(self.close(next, Ending::Closed));
                     }
                     at = following;
@@ -135,6 +136,10 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
             match self.item(at)? {
                 body::Step::At(next) => at = next,
                 body::Step::Done(end, ending) => return Ok(self.close(end, ending)),
+            }
+            // What comes behind so many is not read.
+            if self.outcomes.len() > MAX_ATTEMPTS {
+                return Ok(self.close(at, Ending::Unclosed));
             }
         }
     }

@@ -105,24 +105,20 @@ pub(crate) fn skip_call(source: Source<'_>, at: usize, limit: usize) -> Option<u
 }
 
 /// The next line of an unreadable call on which a declared call begins, outside of every string.
-pub(crate) fn next_line_call(
-    source: Source<'_>,
-    at: usize,
-    limit: usize,
-    tools: &ToolSet,
-) -> Reads<Option<usize>> {
+pub(crate) fn next_line_call(source: Source<'_>, at: usize, tools: &ToolSet) -> Reads<Option<usize>> {
     let mut quote: Option<u8> = None;
     let mut cursor = at;
-    while cursor < limit {
-        match (quote, source.byte(cursor)) {
-            (Some(_), Some(b'\\')) => cursor += 1,
-            (Some(open), Some(byte)) if byte == open => quote = None,
-            (None, Some(byte @ (b'"' | b'\''))) => quote = Some(byte),
-            (None, Some(b'\n')) => {
+    while let Some(byte) = source.byte(cursor) {
+        match (quote, byte) {
+            (Some(_), b'\\') => cursor += 1,
+            (Some(open), byte) if byte == open => quote = None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            // What ends the calls is not theirs.
+            (None, b'<') => return Ok(None),
+            (None, b'\n') => {
                 let line = source.skip_blanks(cursor + 1);
-                let begins =
-                    || Ok(begins_call(source, line)?.is_some_and(|name| tools.resolve(name).is_some()));
-                if line < limit && !goes_on_behind(source, cursor) && begins()? {
+                let goes_on = goes_on_behind(source, cursor);
+                if !goes_on && begins_call(source, line)?.is_some_and(|name| tools.resolve(name).is_some()) {
                     return Ok(Some(line));
                 }
                 cursor = line;
@@ -132,6 +128,7 @@ pub(crate) fn next_line_call(
         }
         cursor += 1;
     }
+    source.ends_at(source.len())?;
     Ok(None)
 }
 

@@ -51,15 +51,14 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// JSON or a literal list that begins a line behind prose: a call only if nothing follows it.
     pub(super) fn last_line(&mut self, at: usize) -> Reads<bool> {
         let source = self.source;
-        if !source.begins_line(at) || self.message.unread_lines >= MAX_UNREAD_LINES || self.in_tilde_fence(at)
-        {
+        if !source.begins_line(at) || self.message.unread_lines >= MAX_UNREAD_LINES {
             return Ok(false);
         }
         let first = source.skip_blanks(at + 1);
         source.ends_at(first)?;
         if source.byte(at) == Some(b'[') && source.byte(first) != Some(b'{') {
             let Some(name) = python::begins_call(source, first)? else { return Ok(false) };
-            if self.names.tools.resolve(name).is_none() {
+            if self.names.tools.resolve(name).is_none() || self.in_tilde_fence(at) {
                 return Ok(false);
             }
             let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
@@ -77,7 +76,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if !matches!(source.byte(first), Some(b'"' | b'\'' | b'{')) {
             return Ok(false);
         }
-        if !begins_like_call(source, at)? {
+        if !begins_like_call(source, at)? || self.in_tilde_fence(at) {
             return Ok(false);
         }
         let Ok(found) = call_json::value_at(source, at)? else {
@@ -336,6 +335,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 /// Lines that begin like a call and are none, at most; behind them no line is looked at for itself.
 const MAX_UNREAD_LINES: usize = 16;
 
+/// Brackets before the first key of a call, at most.
+const MAX_OUTER: usize = 4;
+
 /// Keys with which a call in JSON begins.
 const CALL_KEYS: [&str; 16] = [
     "name",
@@ -359,7 +361,10 @@ const CALL_KEYS: [&str; 16] = [
 /// Whether the first key of a value in JSON is one of a call.
 fn begins_like_call(source: Source<'_>, at: usize) -> Reads<bool> {
     let mut next = at;
-    while matches!(source.byte(next), Some(b'[' | b'{')) && next - at < 64 {
+    for _ in 0..MAX_OUTER {
+        if !matches!(source.byte(next), Some(b'[' | b'{')) {
+            break;
+        }
         next = source.skip_blanks(next + 1);
     }
     source.ends_at(next)?;

@@ -109,7 +109,7 @@ impl Message {
 
     /// Whether what is held could be a call, which only its end decides.
     pub(crate) fn holds_block(&self, source: Source<'_>) -> bool {
-        self.mode == Mode::Text && matches!(source.byte(self.at), Some(b'<' | 0xEF))
+        self.mode == Mode::Text && matches!(source.byte(self.at), Some(b'<' | b']' | 0xEF))
     }
 
     /// Reads on as far as the text decides.

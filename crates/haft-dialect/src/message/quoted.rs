@@ -158,6 +158,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         let mut tildes = self.message.tildes;
         let window = source.bytes().get(tildes.to..at).unwrap_or_default();
         let mut skip_to = 0;
+        let window = if memchr::memchr(b'~', window).is_some() { window } else { &[] };
         for offset in memchr::memmem::find_iter(window, b"~~~") {
             let found = tildes.to + offset;
             if found >= skip_to && source.begins_line(found) {

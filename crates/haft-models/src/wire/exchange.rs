@@ -219,7 +219,10 @@ impl Exchange {
             return Err(self.cut("the stream ended in the middle".to_owned()));
         }
         let beginning = String::from_utf8_lossy(kept);
-        let framed = ["data:", "event:", ":", "id:", "retry:"].iter().any(|mark| beginning.contains(mark));
+        let begun = beginning.trim_start();
+        let framed = ["data:", "event:", ":", "id:", "retry:"]
+            .iter()
+            .any(|mark| beginning.contains(mark) || mark.starts_with(begun));
         if beginning.trim().is_empty() || framed {
             return Err(self.cut("the server answered, but sent nothing".to_owned()));
         }
