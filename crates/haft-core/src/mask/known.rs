@@ -12,6 +12,10 @@ use super::{Found, MaskError, SHORTEST_SECRET, forms};
 const SHORTEST_LINE: usize = 16;
 /// How often JSON stands inside of JSON's strings at most.
 const MOST_LAYERS: usize = 6;
+/// Longest escape, in bytes: that of a letter outside of the basic plane.
+const LONGEST_ESCAPE: usize = 12;
+/// How many backslashes before the end of a run of them a secret may begin: enough for each layer, and little work in a flood.
+const LONGEST_RUN: usize = 512;
 
 /// The secrets, ready to be looked for.
 #[derive(Clone)]
@@ -103,6 +107,11 @@ impl Known {
             collect(&next.text, &|at| next.origins.get(at).copied().unwrap_or(text.len()));
             layer = next;
         }
+        inner.behind_backslashes(text, &mut found);
+        if !found.is_empty() {
+            let escapes = escapes_of(text);
+            found.iter_mut().for_each(|(at, _)| widen(at, &escapes));
+        }
         found.sort_by_key(|(at, _)| (at.start, std::cmp::Reverse(at.end)));
         let mut joined: Vec<Found> = Vec::new();
         for (at, pattern) in found {
@@ -116,6 +125,64 @@ impl Known {
         }
         joined
     }
+}
+
+impl Inner {
+    /// Adds the secrets that are written as escapes and begin inside of another escape, as right after a backslash: a reader who
+    /// begins before them reads another text.
+    fn behind_backslashes(&self, text: &str, found: &mut Vec<(Range<usize>, usize)>) {
+        let bytes = text.as_bytes();
+        let mut run_end = 0;
+        for backslash in memchr::memchr_iter(b'\\', bytes) {
+            if backslash >= run_end {
+                let run = bytes.iter().skip(backslash).take_while(|byte| **byte == b'\\').count();
+                run_end = backslash + run;
+            }
+            if run_end - backslash > LONGEST_RUN {
+                continue;
+            }
+            let longest = if bytes.get(backslash + 1) == Some(&b'u') { LONGEST_ESCAPE } else { 1 };
+            for start in (1..=longest).map(|length| backslash + length) {
+                for layers in 1..=MOST_LAYERS {
+                    let Some((first, _)) = letter(text, start, layers) else { break };
+                    let values = self.values.iter().enumerate().filter(|(_, value)| value.starts_with(first));
+                    found.extend(values.filter_map(|(pattern, value)| {
+                        end_of(value, text, start, layers).map(|end| (start..end, pattern))
+                    }));
+                }
+            }
+        }
+    }
+}
+
+/// Where `value` ends, if it stands in `text` from `start` on under that many layers of escapes.
+fn end_of(value: &str, text: &str, start: usize, layers: usize) -> Option<usize> {
+    value.chars().try_fold(start, |at, wanted| {
+        let (letter, next) = letter(text, at, layers)?;
+        (letter == wanted).then_some(next)
+    })
+}
+
+/// The escapes of `text`, in order.
+fn escapes_of(text: &str) -> Vec<Range<usize>> {
+    let (mut escapes, mut at) = (Vec::new(), 0);
+    while let Some((_, next)) = letter(text, at, 1) {
+        if next > at + 1 && text.as_bytes().get(at) == Some(&b'\\') {
+            escapes.push(at..next);
+        }
+        at = next;
+    }
+    escapes
+}
+
+/// Widens `at` so that it cuts no escape in two: what is left of JSON stays JSON.
+fn widen(at: &mut Range<usize>, escapes: &[Range<usize>]) {
+    let around = |edge: usize| {
+        let escape = escapes.get(escapes.partition_point(|escape| escape.end <= edge));
+        escape.filter(|escape| escape.start < edge)
+    };
+    at.start = around(at.start).map_or(at.start, |escape| escape.start);
+    at.end = around(at.end).map_or(at.end, |escape| escape.end);
 }
 
 /// What JSON writers may write as an escape, though they need not.
@@ -174,31 +241,35 @@ impl Layer {
     fn inside(&self) -> Option<Self> {
         self.text.contains('\\').then_some(())?;
         let mut inside = Self { text: String::with_capacity(self.text.len()), origins: Vec::new() };
-        let mut rest = self.text.as_str();
-        let mut undone = false;
-        while let Some(letter) = rest.chars().next() {
-            let (meant, length) = match escape(rest) {
-                Some(escape) => {
-                    undone = true;
-                    escape
-                }
-                None => (letter, letter.len_utf8()),
-            };
-            let from = self.text.len() - rest.len();
+        let (mut at, mut undone) = (0, false);
+        while let Some((meant, next)) = letter(&self.text, at, 1) {
+            undone |=
+                self.text.get(at..next).is_some_and(|written| written.len() > 1 && written.starts_with('\\'));
             inside.text.push(meant);
             for byte in 0..meant.len_utf8() {
-                inside.origins.push(self.origins.get(from + byte.min(length - 1)).copied().unwrap_or(from));
+                inside.origins.push(self.origins.get(at + byte.min(next - at - 1)).copied().unwrap_or(at));
             }
-            rest = rest.get(length..).unwrap_or_default();
+            at = next;
         }
         undone.then_some(inside)
     }
 }
 
-/// The letter that an escape at the start of `text` stands for, and how long the escape is.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let rest = text.strip_prefix('\\')?;
-    let simple = match rest.chars().next()? {
+/// The letter of `text` at `at` under that many layers of JSON's escapes, and where the next one begins; none at the end.
+fn letter(text: &str, at: usize, layers: usize) -> Option<(char, usize)> {
+    let Some(outer) = layers.checked_sub(1) else {
+        let letter = text.get(at..)?.chars().next()?;
+        return Some((letter, at + letter.len_utf8()));
+    };
+    let (first, next) = letter(text, at, outer)?;
+    let escaped = (first == '\\').then(|| escape(text, next, outer)).flatten();
+    Some(escaped.unwrap_or((first, next)))
+}
+
+/// What an escape means whose backslash stands before `at`, and where it ends; none if it is none.
+fn escape(text: &str, at: usize, outer: usize) -> Option<(char, usize)> {
+    let (kind, next) = letter(text, at, outer)?;
+    let simple = match kind {
         '"' => '"',
         '\\' => '\\',
         '/' => '/',
@@ -207,28 +278,32 @@ fn escape(text: &str) -> Option<(char, usize)> {
         'n' => '\n',
         'r' => '\r',
         't' => '\t',
-        'u' => return unicode(text),
+        'u' => return unicode(text, next, outer),
         _ => return None,
     };
-    Some((simple, 2))
+    Some((simple, next))
 }
 
-fn unicode(text: &str) -> Option<(char, usize)> {
-    let unit = |text: &str| {
-        let digits = text.strip_prefix("\\u")?.get(..4)?;
-        let all = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        all.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+/// The same for what stands behind `\u`.
+fn unicode(text: &str, at: usize, outer: usize) -> Option<(char, usize)> {
+    let unit = |at: usize| {
+        (0..4).try_fold((0, at), |(unit, at), _| {
+            let (digit, next) = letter(text, at, outer)?;
+            Some((unit * 16 + digit.to_digit(16)?, next))
+        })
     };
-    let first = unit(text)?;
+    let (first, next) = unit(at)?;
     if let Some(letter) = char::from_u32(first) {
-        return Some((letter, 6));
+        return Some((letter, next));
     }
-    let second = text.get(6..).and_then(unit).filter(|second| (0xdc00..0xe000).contains(second));
-    match second {
-        Some(second) if (0xd800..0xdc00).contains(&first) => {
-            let letter = char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00));
-            letter.map(|letter| (letter, 12))
-        }
-        _ => Some((char::REPLACEMENT_CHARACTER, 6)),
-    }
+    let second = || {
+        let (_, at) = letter(text, next, outer).filter(|(sign, _)| *sign == '\\')?;
+        let (_, at) = letter(text, at, outer).filter(|(sign, _)| *sign == 'u')?;
+        unit(at).filter(|(second, _)| (0xdc00..0xe000).contains(second))
+    };
+    let pair = (0xd800..0xdc00).contains(&first).then(second).flatten().and_then(|(second, end)| {
+        let letter = char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00))?;
+        Some((letter, end))
+    });
+    Some(pair.unwrap_or((char::REPLACEMENT_CHARACTER, next)))
 }
