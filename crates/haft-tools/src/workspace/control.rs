@@ -7,6 +7,7 @@ use haft_core::facts::Placement;
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
 use haft_core::run_control::{ChatCommit, CommitMode, RunControl};
+use haft_core::workspace::WorkspaceRoot;
 use haft_core::{
     BoxFuture, Effect, ErrorCode, StartedCall, Tool, ToolContext, ToolDeclaration, ToolError, ToolOutput,
 };
@@ -96,6 +97,13 @@ async fn commit(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOut
     let run = run_of(context)?;
     let workspace = workspace_of(context)?.as_ref();
     let path = visible(workspace, wanted.path)?;
+    if path.root() == WorkspaceRoot::ToolResults {
+        let message = format!(
+            "`{path}` holds the result of a call and is never committed. Write what the person shall read into a file of your \
+             own, such as `{DEFAULT_PATH}`, and commit that."
+        );
+        return Err(ToolError::new(ErrorCode::new("workspace.path_not_committable"), message));
+    }
     let file = existing(workspace, &path, context)?;
     let text = text(&file)?.to_owned();
     if text.trim().is_empty() {
