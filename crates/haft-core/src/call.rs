@@ -108,4 +108,12 @@ impl Attempt {
             Self::Malformed(call) => &call.call_id,
         }
     }
+
+    /// The tool; none where no tool is known.
+    pub fn tool_id(&self) -> Option<&ToolId> {
+        match self {
+            Self::Call(call) => Some(&call.tool_id),
+            Self::Malformed(_) => None,
+        }
+    }
 }

@@ -28,6 +28,7 @@ mod foreground;
 mod grants;
 mod handle;
 mod history;
+mod identity;
 mod import;
 mod imported;
 mod notes;

@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::artifacts::RunArtifacts;
 use crate::error::EngineError;
+use crate::identity::Identity;
 use crate::outside::source_of;
 use crate::reuse::Trace;
 use crate::run::{CallOutcome, Driver};
@@ -40,9 +41,8 @@ impl Driver {
         };
         let (mut result, changes) = result_of(&started, ended, duration_ms);
         tell_of_repairs(&mut result, started.repairs());
-        if !result.belongs_to(started.call_id(), started.tool_id()) {
-            return Err(EngineError::Identity(started.call_id().clone()));
-        }
+        let identity = Identity::new(started.call_id(), Some(started.tool_id()));
+        identity.check(&result)?;
         let (artifacts, files, workspace) = split(changes);
         self.session.artifacts.settle(&self.invocation, &artifacts.iter().collect::<Vec<_>>());
         self.shared.publication.wrote(started.call_id(), &workspace);
@@ -57,7 +57,7 @@ impl Driver {
             self.writer.mask.result(&result, View::Record)
         };
         let stored = stored.map(Box::new);
-        let file = self.result_file(stored.as_deref().unwrap_or(&result))?;
+        let file = self.result_file(&identity, stored.as_deref().unwrap_or(&result))?;
         // What was masked does not tell what there was, so it stands in for nothing.
         let trace = trace.filter(|_| stored.is_none());
         self.remember(trace, &file, result.error_code.as_ref());
@@ -101,7 +101,9 @@ impl Driver {
         repeated: &RepeatedCall,
     ) -> Result<Box<CallOutcome>, EngineError> {
         let result = repeated.result().clone();
-        let file = self.result_file(&result)?;
+        let identity = Identity::new(&repeated.call().call_id, Some(&repeated.call().tool_id));
+        identity.check(&result)?;
+        let file = self.result_file(&identity, &result)?;
         let call = EndedCall {
             facts: &repeated.declaration().facts,
             arguments: repeated.arguments().value(),
@@ -186,7 +188,8 @@ impl Driver {
         let mut result = refused.to_result();
         tell_of_repairs(&mut result, &refused.repairs);
         let stored = self.writer.mask.result(&result, View::Record);
-        let file = self.result_file(stored.as_ref().unwrap_or(&result))?;
+        let identity = Identity::new(&refused.call_id, refused.tool_id.as_ref());
+        let file = self.result_file(&identity, stored.as_ref().unwrap_or(&result))?;
         let view = self.view(&result, &refused.arguments);
         let payload = ToolCallFailed {
             call_id: refused.call_id.clone(),
@@ -212,7 +215,9 @@ impl Driver {
         }))
     }
 
-    fn result_file(&mut self, result: &ToolResult) -> Result<FileRef, EngineError> {
+    /// Stores a result for audit, which must be the one that is expected (RES-07).
+    fn result_file(&mut self, expected: &Identity, result: &ToolResult) -> Result<FileRef, EngineError> {
+        expected.check(result)?;
         let mut bytes = Vec::with_capacity(512);
         serde_json::to_writer(&mut bytes, result).map_err(|error| EngineError::System {
             code: "agent.result_unwritable".to_owned(),

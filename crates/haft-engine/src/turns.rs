@@ -22,6 +22,7 @@ use crate::drift::call_required;
 use crate::ending::Ending;
 use crate::error::EngineError;
 use crate::history;
+use crate::identity::Identity;
 use crate::persist;
 use crate::render::result_message;
 use crate::run::{Driver, RunOptions, RunOutcome};
@@ -224,6 +225,7 @@ impl Driver {
         let results = outcomes.iter().zip(&requested);
         talk.messages.push(Message::Results(
             results
+        let expected = Identity::of_batch(&attempts);
                 .map(|(outcome, call)| result_message(&outcome.result, call.wire_id().cloned(), renderer))
                 .collect(),
         ));
@@ -232,6 +234,7 @@ impl Driver {
             return Ok(Next::End(End { status: RunStatus::Completed, code: None, message: None, text }));
         }
         if let Some(end) = self.returned_end() {
+        Identity::check_batch(&expected, &outcomes)?;
             return Ok(Next::End(end));
         }
         if self.stopper.run_is_stopped() {
@@ -320,6 +323,7 @@ impl Driver {
     /// The end of a run whose profile fails fast on a breach of the provider's contract (CONFLICT-03, CONFLICT-04).
     fn breach(&self, attempts: &[Attempt], text: &str) -> Option<End> {
         let profile = &self.options.profile;
+                tool_id: attempt.tool_id().cloned(),
         attempts.iter().find_map(|attempt| {
             let Attempt::Malformed(call) = attempt else { return None };
             let policy = if call.code == ErrorCode::UNKNOWN_TOOL {

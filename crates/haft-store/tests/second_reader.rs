@@ -10,7 +10,7 @@ use std::process::Command;
 
 use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord};
 use haft_core::ports::{FinishReason, JournalRows as _, Store, StoreError};
-use haft_core::{ArtifactVersion, Digest, RequestedCall, RunId, Timestamp};
+use haft_core::{ArtifactVersion, Digest, RequestedCall, RunId, Timestamp, ToolId};
 use haft_store::{MemoryStore, SqliteStore, export_run};
 use serde_json::json;
 use support::{RunWriter, artifact, session, wait};
@@ -78,7 +78,11 @@ async fn rich_run(store: &dyn Store, now: u64) {
         text: "I note it.".into(),
         reasoning: String::new(),
         raw: None,
-        calls: vec![RequestedCallRecord { call_id: writer.call(), requested }],
+        calls: vec![RequestedCallRecord {
+            call_id: writer.call(),
+            requested,
+            tool_id: Some(ToolId::builtin("test.note")),
+        }],
         finish_reason: FinishReason::ToolCalls,
         usage: None,
         provider_metadata: Some(json!({"signature": "x"})),

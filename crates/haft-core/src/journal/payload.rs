@@ -464,6 +464,9 @@ pub struct RequestedCallRecord {
     pub call_id: CallId,
     /// What was asked.
     pub requested: RequestedCall,
+    /// Which tool its name means in this turn; none where it means none. By this surfaces tell calls apart, never by the name (JRN-07).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolId>,
 }
 
 /// A model request failed.
