@@ -55,6 +55,8 @@ impl Driver {
             }
             ExecutionMode::Parallel => slots = self.run_parallel(in_order, slots).await?,
         }
+        // What a call staged and its end does not tell of was never written.
+        self.shared.files.take_back(&self.invocation);
         Ok(slots.into_iter().flatten().map(|outcome| *outcome).collect())
     }
 

@@ -1,4 +1,4 @@
-//! The end of a run of kind `agent`: how it is classed, and what its session keeps (EXE-16, GAT-06, WSP-02).
+//! The end of a run of kind `agent`: what ends it, and how it is classed (EXE-16, GAT-06).
 
 use haft_core::ToolId;
 use haft_core::journal::{Payload, RunFailed, RunPartialSuccess, RunStatus};
@@ -20,14 +20,13 @@ impl Driver {
     }
 
     /// Classes the end of a run and notes it. A run of kind `chat` ends as it is.
-    pub(crate) async fn class_end(&mut self, mut end: End) -> Result<End, EngineError> {
+    pub(crate) fn class_end(&mut self, mut end: End) -> Result<End, EngineError> {
         match self.shared.options.profile.run_kind {
             RunKind::Chat => return Ok(end),
             RunKind::Agent => {}
         }
         let committed = self.shared.publication.text();
         match end.status {
-            RunStatus::Completed => self.promote().await?,
             RunStatus::Failed => {
                 let error_code = end.code.clone().unwrap_or_default();
                 let message = end.message.clone().unwrap_or_default();
@@ -39,7 +38,7 @@ impl Driver {
                 };
                 self.writer.note(&payload, Map::new())?;
             }
-            RunStatus::PartialSuccess | RunStatus::Cancelled => {}
+            RunStatus::Completed | RunStatus::PartialSuccess | RunStatus::Cancelled => {}
         }
         if let Some(text) = committed {
             end.text = text;

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use haft_core::journal::{KeptFile, Payload, PersistPromoted};
+use haft_core::journal::{KeptFile, Payload, PersistPromoted, RunStatus};
+use haft_core::profile::RunKind;
 use haft_core::workspace::{BROKEN, RunFiles, WorkspacePath, WorkspaceRoot, WorkspaceVersion};
 use haft_core::{Digest, RunId};
 use serde_json::Map;
@@ -66,18 +67,25 @@ async fn promoted_by(session: &SessionInner, run: &RunId) -> Result<Option<Vec<K
 }
 
 impl Driver {
-    /// Makes what lies under `persist/` the session's own.
-    pub(crate) async fn promote(&mut self) -> Result<(), EngineError> {
+    /// Notes that what lies under `persist/` is the session's own, where the run had a good end. It is written with the end of the run,
+    /// and holds from then on: gives what the session keeps then.
+    pub(crate) async fn promote(&mut self, status: RunStatus) -> Result<Kept, EngineError> {
+        match (self.shared.options.profile.run_kind, status) {
+            (RunKind::Agent, RunStatus::Completed) => {}
+            (RunKind::Chat, _)
+            | (RunKind::Agent, RunStatus::PartialSuccess | RunStatus::Failed | RunStatus::Cancelled) => {
+                return Ok(None);
+            }
+        }
         let before = kept_by(&self.session).await?;
         let versions = self.shared.files.under(WorkspaceRoot::Persist);
         if versions.is_empty() && before.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let files: Vec<KeptFile> =
             versions.iter().filter_map(|version| self.kept_file(version, &before)).collect();
         self.writer.note(&Payload::PersistPromoted(PersistPromoted { files: files.clone() }), Map::new())?;
-        *self.session.kept.lock().await = Some(files.into());
-        Ok(())
+        Ok(Some(files.into()))
     }
 
     /// A version as the session keeps it: version 0 is what it kept before.

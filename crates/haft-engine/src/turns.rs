@@ -75,7 +75,7 @@ pub(crate) async fn converse(
     // Whoever still works for the run ends first, and tells it (DEL-15).
     driver.shared.tasks.wind_up().await;
     let ended = match (ended, driver.shared.tasks.take_failure()) {
-        (Ok(end), None) => driver.class_end(end).await,
+        (Ok(end), None) => driver.class_end(end),
         (Err(error), _) | (Ok(_), Some(error)) => Err(error),
     };
     let end = match ended {
@@ -85,12 +85,19 @@ pub(crate) async fn converse(
     if let Err(error) = driver.end_stint(&end).await {
         return Err(driver.fail(error).await);
     }
+    let kept = match driver.promote(end.status).await {
+        Ok(kept) => kept,
+        Err(error) => return Err(driver.fail(error).await),
+    };
     let End { status, code, mut message, mut text } = end;
     driver.writer.mask.put(&mut text, View::Record);
     message.as_mut().map(|message| driver.writer.mask.put(message, View::Record));
     let ended =
         RunEnded { status, error_code: code.clone(), message: message.clone(), text: Some(text.clone()) };
     let head = driver.end(ended).await?;
+    if kept.is_some() {
+        *waiting.kept.lock().await = kept;
+    }
     // The next run of this session need not read what this one wrote, nor what came before.
     earlier.extend(history::run_messages(waiting.store(), &run, renderer).await?);
     *conversation = Some(Conversation { renderer, messages: earlier });
@@ -103,13 +110,16 @@ async fn work_through(
     mut model: Arc<dyn Model>,
     mut messages: Vec<Message>,
 ) -> Result<End, EngineError> {
+    let mut news = None;
     loop {
-        let takeover = match driver.turns(model.as_ref(), messages).await? {
+        let takeover = match driver.turns(model.as_ref(), messages, news).await? {
             Finished::End(end) => return Ok(end),
             Finished::HandedOver(takeover) => takeover,
         };
         let Takeover { driver: next, model: its_model, opening } = *takeover;
         driver.hand_on(&next.agent).await?;
+        // Whoever takes over reads the results that nobody has read.
+        news = driver.news(&format!("`{}`", driver.agent));
         *driver = next;
         model = its_model;
         messages = vec![Message::User(opening)];
@@ -160,8 +170,10 @@ impl Driver {
         &mut self,
         model: &dyn Model,
         messages: Vec<Message>,
+        news: Option<String>,
     ) -> Result<Finished, EngineError> {
         let mut talk = Talk::new(messages);
+        news.into_iter().for_each(|news| talk.tell(news));
         let ending = loop {
             match self.next_turn(model, &mut talk).await? {
                 Next::Turn => {}
@@ -213,6 +225,7 @@ impl Driver {
             return Ok(Next::End(end));
         }
         let requested = answer.calls.clone();
+        let expected = Identity::of_batch(&attempts);
         talk.messages.push(Message::Assistant {
             text: answer.text,
             raw: answer.raw,
@@ -221,11 +234,11 @@ impl Driver {
             provider_metadata: answer.provider_metadata,
         });
         let outcomes = self.run_batch(&contract, attempts).await?;
+        Identity::check_batch(&expected, &outcomes)?;
         let renderer = self.options.profile.renderer;
         let results = outcomes.iter().zip(&requested);
         talk.messages.push(Message::Results(
             results
-        let expected = Identity::of_batch(&attempts);
                 .map(|(outcome, call)| result_message(&outcome.result, call.wire_id().cloned(), renderer))
                 .collect(),
         ));
@@ -234,17 +247,16 @@ impl Driver {
             return Ok(Next::End(End { status: RunStatus::Completed, code: None, message: None, text }));
         }
         if let Some(end) = self.returned_end() {
-        Identity::check_batch(&expected, &outcomes)?;
             return Ok(Next::End(end));
         }
         if self.stopper.run_is_stopped() {
             return Ok(Next::End(cancelled(std::mem::take(&mut talk.text))));
         }
-        if let Some(takeover) = self.team.as_ref().and_then(|team| team.take_takeover()) {
-            return Ok(Next::HandOver(takeover));
-        }
         if self.tools.snapshot().exit == ExitPolicy::FinishRequired {
             self.publish_draft(&outcomes).await?;
+        }
+        if let Some(takeover) = self.team.as_ref().and_then(|team| team.take_takeover()) {
+            return Ok(Next::HandOver(takeover));
         }
         let circle = self.bounds.end_batch(&outcomes, &self.tools).map(Ending::NoProgress);
         let ending = circle.or_else(|| self.bounds.used_up_by(&outcomes).map(Ending::Budget));
@@ -311,6 +323,7 @@ impl Driver {
             turn,
             text: answer.text.clone(),
             reasoning: answer.reasoning.clone(),
+                tool_id: attempt.tool_id().cloned(),
             raw: answer.raw.clone(),
             calls,
             finish_reason: answer.finish_reason,
@@ -323,7 +336,6 @@ impl Driver {
     /// The end of a run whose profile fails fast on a breach of the provider's contract (CONFLICT-03, CONFLICT-04).
     fn breach(&self, attempts: &[Attempt], text: &str) -> Option<End> {
         let profile = &self.options.profile;
-                tool_id: attempt.tool_id().cloned(),
         attempts.iter().find_map(|attempt| {
             let Attempt::Malformed(call) = attempt else { return None };
             let policy = if call.code == ErrorCode::UNKNOWN_TOOL {

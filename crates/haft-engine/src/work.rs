@@ -89,7 +89,7 @@ impl Driver {
         let end = match model {
             Some(model) if !self.stopper.run_is_stopped() => {
                 tasks.begin(&teller.task);
-                self.turns(model.as_ref(), vec![Message::User(opening)]).await
+                self.turns(model.as_ref(), vec![Message::User(opening)], None).await
             }
             _ => Ok(Finished::End(cancelled(String::new()))),
         };
@@ -111,13 +111,18 @@ impl Driver {
 
     /// Adds the results of tasks that ended since, of which this agent does not know (DEL-13).
     pub(crate) fn tell_news(&self, talk: &mut Talk) {
+        self.news("you").into_iter().for_each(|news| talk.tell(news));
+    }
+
+    /// The results of its tasks that nobody was told of, as those of `giver`; none if there are none.
+    pub(crate) fn news(&self, giver: &str) -> Option<String> {
         let news = self.shared.tasks.news(&self.invocation);
         if news.is_empty() {
-            return;
+            return None;
         }
         let capsules: Vec<String> = news.iter().map(TaskView::capsule).collect();
         let capsules = capsules.join("\n\n");
-        talk.tell(format!("(Note from the host: tasks that you gave have ended.)\n\n{capsules}"));
+        Some(format!("(Note from the host: tasks that {giver} gave have ended.)\n\n{capsules}"))
     }
 
     /// The end of an agent that returned its result in the batch before (DEL-14).
