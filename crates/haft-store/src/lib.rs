@@ -6,17 +6,21 @@
 //!
 //! This crate must not know models, tools or policy, reads no clock and makes no ids.
 
+#[cfg(feature = "sqlite")]
 mod blobs;
 pub mod export;
+#[cfg(feature = "sqlite")]
 mod fault;
 mod lease;
 mod memory;
 mod process;
 mod removal;
 mod rows;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod verify;
 
 pub use export::{Export, export_run};
 pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

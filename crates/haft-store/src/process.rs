@@ -24,6 +24,7 @@ pub(crate) fn own_mark() -> &'static str {
 }
 
 /// True if the process behind `mark` ended for sure.
+#[cfg(feature = "sqlite")]
 pub(crate) fn is_gone(mark: &str) -> bool {
     let mut parts = mark.splitn(3, ' ');
     let (Some(pid), Some(start), Some(where_to)) = (parts.next(), parts.next(), parts.next()) else {

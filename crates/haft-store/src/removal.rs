@@ -7,10 +7,11 @@ use haft_core::ports::{RedactionError, StoreError, Timestamp};
 use haft_core::{Digest, Payload, RunId, SealedRecord, SessionId};
 
 /// Kinds whose payloads carry text of people, models or tools.
-const REDACTABLE: [&str; 19] = [
+const REDACTABLE: [&str; 20] = [
     "run_started",
     "chat_imported",
     "world_info_activated",
+    "model_request_created",
     "model_turn_completed",
     "model_request_failed",
     "tool_call_requested",
@@ -111,7 +112,6 @@ mod tests {
             kept,
             [
                 "context_assembled",
-                "model_request_created",
                 "grant_revoked",
                 "tool_call_started",
                 "drift_recovery_attempted",

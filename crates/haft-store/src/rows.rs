@@ -4,6 +4,7 @@ use haft_core::journal::Batch;
 use haft_core::ports::{StoreError, Timestamp};
 use haft_core::{ArtifactVersion, RunId};
 
+#[cfg(feature = "sqlite")]
 use crate::verify::Row;
 
 /// The title of an artifact version whose text was taken away.
@@ -33,6 +34,7 @@ pub(crate) fn touches_session(batch: &Batch) -> bool {
 }
 
 /// A row that can be read, else the error that names it.
+#[cfg(feature = "sqlite")]
 pub(crate) fn readable<T>(run: &RunId, row: Row<T>) -> Result<T, StoreError> {
     row.map_err(|row| StoreError::Damaged { what: format!("run {run}, {}: {}", row.place, row.reason) })
 }

@@ -22,7 +22,8 @@ struct Length {
 #[cfg(any())]
 async fn absent() {}
 
-fn main() -> Result<(), haft::ToolBuildError> {
+#[test]
+fn own_types_are_arguments_and_results() -> Result<(), haft::ToolBuildError> {
     /// How far a point is from the origin.
     #[haft::tool(effect = "read")]
     async fn distance(to: Point) -> haft::Json<Length> {

@@ -28,6 +28,10 @@ pub(crate) async fn look_up(
     Ok(format!("{query} {max_results} {type:?} {project:?}").into())
 }
 
-fn main() -> Result<(), haft::ToolBuildError> {
-    look_up::tool().map(|_| ())
+#[test]
+fn every_option_is_taken() -> Result<(), haft::ToolBuildError> {
+    let tool = look_up::tool()?;
+    assert_eq!(tool.declaration().alias(), "look_up");
+    assert!(tool.declaration().facts.secret);
+    Ok(())
 }
