@@ -396,6 +396,7 @@ pub(crate) enum AuditCommand {
     #[command(after_help = "Example: haft audit show last")]
     Show {
         /// Its id, or `last`
+        #[arg(default_value = "last")]
         run: String,
     },
     /// Write a run's journal and files into a new folder
@@ -435,6 +436,7 @@ pub(crate) enum AuditCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Its id, or `last`
+    #[arg(default_value = "last")]
     pub(crate) run: String,
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use haft::system::{SystemClock, SystemIds};
 use haft_core::consent::ConsentEnvironment;
 use haft_core::ids::Provider;
+use haft_core::journal::RunStatus;
 use haft_core::ports::{Clock, Ids, ProjectRows, SessionRow};
 use haft_core::snapshot::BoundTool;
 use haft_core::{
@@ -350,6 +351,9 @@ fn recovered_text(recovered: &haft_engine::Recovered) -> String {
             "the run {run} had been cut off while it ran {names}: look whether that happened; nothing of it runs again"
         )
     };
+    if recovered.status == RunStatus::PartialSuccess {
+        text.push_str("; what it had committed stays");
+    }
     if !recovered.unanswered.is_empty() {
         let names = recovered.unanswered.join(", ");
         text.push_str(&format!("; the question about {names} was never answered and counts as a no"));

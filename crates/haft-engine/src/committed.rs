@@ -1,15 +1,17 @@
 //! An earlier run of kind `agent` as its conversation holds it: what the person wrote, and the message that the run committed.
 //!
-//! How it got there (calls, results, text without a call) is the journal's, and no part of the conversation (WSP-22).
+//! How it got there (calls, results, text without a call) is the journal's, and no part of the conversation (WSP-22). Where the run
+//! was cut off, calls of unknown outcome are told all the same: whoever goes on must know of them.
 
 use haft_core::journal::{Payload, SealedRecord};
 use haft_core::message::Message;
 use haft_core::ports::Store;
 use haft_core::profile::RunKind;
 use haft_core::run_control::CommitMode;
-use haft_core::{Digest, RunId};
+use haft_core::{Digest, ErrorCode, RunId};
 
 use crate::error::EngineError;
+use crate::recover::INTERRUPTED;
 use crate::taken::Taken;
 
 /// True for the records of a run of kind `agent`. One whose beginning was redacted is known by what it committed.
@@ -37,6 +39,7 @@ pub(crate) async fn messages(
     let taken = Taken::of(records);
     let mut messages = Vec::new();
     let mut message: Option<String> = None;
+    let (mut unknown, mut is_cut_off) = (Vec::new(), false);
     for record in records {
         let gone = |what| taken.text(what, record);
         match (record.kind.as_str(), record.payload.as_deref()) {
@@ -57,6 +60,18 @@ pub(crate) async fn messages(
                     });
                 }
             }
+            ("tool_call_failed", Some(bytes)) => {
+                if let Payload::ToolCallFailed(body) = Payload::read(&record.kind, bytes)?
+                    && body.error_code == ErrorCode::OUTCOME_UNKNOWN
+                {
+                    unknown.push(format!("`{}`", body.alias));
+                }
+            }
+            ("run_ended", Some(bytes)) => {
+                if let Payload::RunEnded(body) = Payload::read(&record.kind, bytes)? {
+                    is_cut_off = body.error_code.as_deref() == Some(INTERRUPTED);
+                }
+            }
             _ => {}
         }
     }
@@ -67,6 +82,12 @@ pub(crate) async fn messages(
         call_ids: Vec::new(),
         provider_metadata: None,
     }));
+    if is_cut_off && !unknown.is_empty() {
+        messages.push(Message::User(format!(
+            "(Note from the host: the work on this was cut off. {} had started, and nobody knows how that went. Look at what it should have done before you call it again.)",
+            unknown.join(", ")
+        )));
+    }
     Ok(messages)
 }
 

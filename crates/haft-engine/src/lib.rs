@@ -72,3 +72,4 @@ pub use replay::{Difference, Recorded, ReplayError, replay};
 pub use run::{CallOutcome, CurrentPolicy, EventSink, NoEvents, RunOptions, RunOutcome};
 pub use session::{Session, SessionChoice};
 pub use stored::{opening_of, results_of};
+pub use world::{add_world_info, world_info};

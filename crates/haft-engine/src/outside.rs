@@ -60,7 +60,18 @@ impl Outside {
     }
 }
 
-fn source_in(kind: &str, payload: Option<&[u8]>) -> Result<Option<String>, EngineError> {
+/// Which call brought content from outside into a stored conversation, and from where; none if none did.
+///
+/// # Errors
+/// If the store fails, or holds what cannot be read.
+pub async fn outside_of(store: &dyn Store, session: &SessionId) -> Result<Option<String>, EngineError> {
+    let outside = Outside::default();
+    outside.read(store, session).await?;
+    Ok(outside.source())
+}
+
+/// What a record says that its call brought in from outside.
+pub(crate) fn source_in(kind: &str, payload: Option<&[u8]>) -> Result<Option<String>, EngineError> {
     if kind != "tool_call_completed" && kind != "tool_call_failed" {
         return Ok(None);
     }

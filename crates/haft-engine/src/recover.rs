@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use haft_core::consent::Closing;
 use haft_core::journal::{
-    AgentTaskCreated, Batch, ConsentClosed, InvocationEnded, Payload, RequestedCallRecord, RunEnded,
-    RunStatus, ToolCallFailed,
+    AgentTaskCreated, Batch, ConsentClosed, InvocationEnded, Payload, PayloadError, RequestedCallRecord,
+    RunEnded, RunFailed, RunPartialSuccess, RunStatus, SealedRecord, ToolCallFailed,
 };
+use haft_core::message::Message;
 use haft_core::ports::{Clock, Lease, RunRow, Store};
 use haft_core::{CallId, ConsentId, ContentPart, ErrorCode, InvocationId, RunId, ToolId, ToolResult};
 use serde_json::Map;
 
+use crate::committed;
 use crate::error::EngineError;
 
 /// A run that a crash had left open, as it was closed.
@@ -22,10 +24,16 @@ pub struct Recovered {
     pub unknown: Vec<String>,
     /// Calls about which a person was asked and had not answered, by the name that the model used.
     pub unanswered: Vec<String>,
+    /// How it ended: `failed`, or `partial_success` where it had put something into the conversation, which stays.
+    pub status: RunStatus,
 }
 
 /// The code of what a crash cut off.
 pub(crate) const INTERRUPTED: &str = "agent.interrupted";
+
+/// What is said of a run that a crash cut off.
+const CUT_OFF: &str =
+    "Haft ended in the middle of this run; it was closed when the session was opened again.";
 
 /// What a crash left open in a run.
 #[derive(Default)]
@@ -98,7 +106,8 @@ async fn close(
     run: &RunRow,
     clock: &dyn Clock,
 ) -> Result<Recovered, EngineError> {
-    let open = open_calls(store, &run.id).await?;
+    let records = store.records(&run.id).await?;
+    let open = open_calls(&records)?;
     let mut batch = Batch::new(run.id.clone());
     let now = clock.now();
     let mut unknown = Vec::new();
@@ -175,26 +184,45 @@ async fn close(
         };
         batch.record(now, &Payload::InvocationEnded(ended))?;
     }
-    let ended = RunEnded {
-        status: RunStatus::Failed,
-        error_code: Some(INTERRUPTED.to_owned()),
-        message: Some(
-            "Haft ended in the middle of this run; it was closed when the session was opened again."
-                .to_owned(),
-        ),
-        text: None,
-    };
-    batch.record(now, &Payload::RunEnded(ended))?;
+    let (status, text) = class(store, &run.id, &records, |payload| batch.record(now, payload)).await?;
+    let (error_code, message) = (Some(INTERRUPTED.to_owned()), Some(CUT_OFF.to_owned()));
+    batch.record(now, &Payload::RunEnded(RunEnded { status, error_code, message, text }))?;
     store.append(lease, batch).await?;
-    Ok(Recovered { run: run.id.clone(), unknown, unanswered })
+    Ok(Recovered { run: run.id.clone(), unknown, unanswered, status })
+}
+
+/// How the run ends, and the text that it has in the conversation. What a run of kind `agent` put there stays: it is classed, and
+/// that is noted, as where a run fails by itself (EXE-16).
+async fn class(
+    store: &dyn Store,
+    run: &RunId,
+    records: &[SealedRecord],
+    mut note: impl FnMut(&Payload) -> Result<(), PayloadError>,
+) -> Result<(RunStatus, Option<String>), EngineError> {
+    if !committed::is_agent_run(records)? {
+        return Ok((RunStatus::Failed, None));
+    }
+    let (error_code, told) = (INTERRUPTED.to_owned(), CUT_OFF.to_owned());
+    if !records.iter().any(|record| record.kind == "chat_committed") {
+        let failed = RunFailed { error_code, message: told, user_retryable: true };
+        note(&Payload::RunFailed(failed))?;
+        return Ok((RunStatus::Failed, None));
+    }
+    note(&Payload::RunPartialSuccess(RunPartialSuccess { error_code, warning: told }))?;
+    let text =
+        committed::messages(store, run, records).await?.into_iter().rev().find_map(|message| match message {
+            Message::Assistant { text, .. } => Some(text),
+            Message::User(_) | Message::Results(_) => None,
+        });
+    Ok((RunStatus::PartialSuccess, text))
 }
 
 /// What has begun and has no end.
-async fn open_calls(store: &dyn Store, run: &RunId) -> Result<Open, EngineError> {
+fn open_calls(records: &[SealedRecord]) -> Result<Open, EngineError> {
     let mut order: Vec<CallId> = Vec::new();
     let mut all = Open::default();
     let mut open: BTreeMap<CallId, OpenCall> = BTreeMap::new();
-    for record in store.records(run).await? {
+    for record in records {
         let Some(bytes) = record.payload.as_deref() else { continue };
         match Payload::read(&record.kind, bytes)? {
             Payload::ToolCallRequested(body) => {

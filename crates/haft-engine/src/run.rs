@@ -39,6 +39,7 @@ use crate::error::EngineError;
 use crate::floor::Floor;
 use crate::notes::StoredNotes;
 use crate::publish::{Publication, Steering};
+use crate::replay::Rerun;
 use crate::session::SessionInner;
 use crate::shared::RunShared;
 use crate::tasks::Tasks;
@@ -106,6 +107,8 @@ pub struct RunOptions {
     pub agents: Arc<dyn Agents>,
     /// Who listens.
     pub events: Arc<dyn EventSink>,
+    /// What is run again; none in a run of its own.
+    pub(crate) rerun: Option<Arc<Rerun>>,
 }
 
 impl RunOptions {
@@ -123,6 +126,7 @@ impl RunOptions {
             price: None,
             agents: Arc::new(NoAgents),
             events: Arc::new(NoEvents),
+            rerun: None,
         }
     }
 }
@@ -233,6 +237,9 @@ impl Driver {
         } else {
             Pledges::open(&profile.unattended, &run, now, || GrantId::new(session.engine.fresh("g_")))
         };
+        if let Some(rerun) = &options.rerun {
+            rerun.begin_root(&invocation, &stopper);
+        }
         if !profile.reuse.is_on() {
             // What this run does goes by unseen, so what was known before no longer holds.
             *session.earlier() = Earlier::default();

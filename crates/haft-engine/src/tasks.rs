@@ -203,6 +203,13 @@ impl Tasks {
         state.all.iter_mut().filter(news).map(of_task).collect()
     }
 
+    /// True if nobody works for `parent`.
+    pub(crate) fn have_none_at_work(&self, parent: &InvocationId) -> bool {
+        let state = self.lock();
+        let at_work = |task: &Task| task.parent == *parent && task.is_work() && !task.state.is_terminal();
+        !state.all.iter().any(at_work)
+    }
+
     /// Counts a handoff if fewer than `most` were made; gives how many there are now.
     pub(crate) fn hand_over(&self, most: u32) -> Option<u32> {
         let mut state = self.lock();

@@ -207,6 +207,10 @@ impl Team {
             no_tools: false,
             ..shared.options.clone()
         };
+        let model = match &shared.options.rerun {
+            Some(rerun) => rerun.begin(&created, &stopper, &model),
+            None => model,
+        };
         let task = Some(TaskLink { id: id.clone(), parent, role: terms.role });
         let (agent, model) = (agent.to_owned(), Some(model));
         let stint = Stint { invocation, agent, terms, depth, task, options, tools, ledger, stopper, model };
@@ -416,10 +420,10 @@ impl Team {
         let terms = Terms { role: Role::Handoff, exit: self.terms.exit };
         let kind = TaskKind::Handoff;
         let stopper = self.stopper.clone();
-        let work = Work { kind, agent, profile, brief, terms, stopper, model: model.clone() };
+        let work = Work { kind, agent, profile, brief, terms, stopper, model };
         let (_, driver) = self.prepare(call, work)?;
         let opening = work::handoff_opening(self.shared.prompt.as_deref(), &self.agent, brief);
-        Ok(Takeover { driver, model: model.model, opening })
+        Ok(Takeover { driver, opening })
     }
 }
 

@@ -65,7 +65,10 @@ pub(crate) async fn converse(
         RunKind::Chat => RunFiles::default(),
         RunKind::Agent => persist::begin(&session).await?,
     };
-    let world_info = world::activate_for(&session, &options.profile, Some(&prompt)).await?;
+    let world_info = match &options.rerun {
+        Some(rerun) => rerun.world_info(),
+        None => world::activate_for(&session, &options.profile, Some(&prompt)).await?,
+    };
     let asked = Some((prompt.clone(), model.clone()));
     let mut driver = Driver::begin(session, run.clone(), asked, options, stopper, (files, world_info))?;
     let mut messages = history::fit_to(earlier.clone(), &driver.tools);
@@ -73,6 +76,7 @@ pub(crate) async fn converse(
     driver.add_world_info(&mut messages);
     let ended = work_through(&mut driver, model, messages).await;
     // Whoever still works for the run ends first, and tells it (DEL-15).
+    driver.let_others_end().await;
     driver.shared.tasks.wind_up().await;
     let ended = match (ended, driver.shared.tasks.take_failure()) {
         (Ok(end), None) => driver.class_end(end),
@@ -116,12 +120,14 @@ async fn work_through(
             Finished::End(end) => return Ok(end),
             Finished::HandedOver(takeover) => takeover,
         };
-        let Takeover { driver: next, model: its_model, opening } = *takeover;
+        let Takeover { driver: next, opening } = *takeover;
         driver.hand_on(&next.agent).await?;
         // Whoever takes over reads the results that nobody has read.
         news = driver.news(&format!("`{}`", driver.agent));
         *driver = next;
-        model = its_model;
+        if let Some(team) = &driver.team {
+            model = team.model.model.clone();
+        }
         messages = vec![Message::User(opening)];
     }
 }
@@ -200,9 +206,7 @@ impl Driver {
         if talk.turn >= rounds {
             return Ok(Next::LastTurn(Ending::Rounds(rounds)));
         }
-        if talk.turn > 0 {
-            self.tell_news(talk);
-        }
+        self.tell_news(talk);
         let contract = self.contract();
         let told = std::mem::take(&mut talk.told);
         let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: None, told };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use haft_core::agents::{TaskReturn, TaskState, TaskView};
 use haft_core::journal::{FileRef, InvocationEnded, Payload, RunStatus};
 use haft_core::message::Message;
-use haft_core::ports::Model;
 use haft_core::workspace::WorkspacePath;
 use haft_core::{CompiledTools, ErrorCode, TaskId, ToolId};
 use serde_json::{Map, json};
@@ -21,10 +20,12 @@ use crate::turns::{End, Finished, Talk, cancelled};
 /// An agent that takes over.
 pub(crate) struct Takeover {
     pub(crate) driver: Driver,
-    pub(crate) model: Arc<dyn Model>,
     /// What it reads first.
     pub(crate) opening: String,
 }
+
+/// How the results of tasks begin that the host tells by itself.
+pub(crate) const NEWS: &str = "(Note from the host: tasks that ";
 
 /// What an agent reads first that was given a task in the background (DEL-14, DEL-16).
 pub(crate) fn task_opening(task: &str, tools: &CompiledTools) -> String {
@@ -93,6 +94,7 @@ impl Driver {
             }
             _ => Ok(Finished::End(cancelled(String::new()))),
         };
+        self.let_others_end().await;
         tasks.stop_those_of(&self.invocation);
         let (end, failure) = match end {
             Ok(Finished::End(end)) => (end, None),
@@ -111,18 +113,32 @@ impl Driver {
 
     /// Adds the results of tasks that ended since, of which this agent does not know (DEL-13).
     pub(crate) fn tell_news(&self, talk: &mut Talk) {
+        if let Some(rerun) = &self.options.rerun {
+            // When a task ends hangs on the moment, so that it is told as it was.
+            let turn = talk.turn.saturating_add(1);
+            rerun.news(&self.invocation, turn).into_iter().for_each(|news| talk.tell(news));
+        }
         self.news("you").into_iter().for_each(|news| talk.tell(news));
     }
 
     /// The results of its tasks that nobody was told of, as those of `giver`; none if there are none.
     pub(crate) fn news(&self, giver: &str) -> Option<String> {
         let news = self.shared.tasks.news(&self.invocation);
-        if news.is_empty() {
+        if news.is_empty() || self.options.rerun.is_some() {
             return None;
         }
         let capsules: Vec<String> = news.iter().map(TaskView::capsule).collect();
         let capsules = capsules.join("\n\n");
-        Some(format!("(Note from the host: tasks that {giver} gave have ended.)\n\n{capsules}"))
+        Some(format!("{NEWS}{giver} gave have ended.)\n\n{capsules}"))
+    }
+
+    /// In a replay those who work for this invocation come to their recorded ends before it goes on to its own.
+    pub(crate) async fn let_others_end(&self) {
+        if let Some(rerun) = &self.options.rerun {
+            rerun.is_over(&self.invocation);
+            let tasks = &self.shared.tasks;
+            tasks.until(|| tasks.have_none_at_work(&self.invocation).then_some(())).await;
+        }
     }
 
     /// The end of an agent that returned its result in the batch before (DEL-14).
@@ -140,6 +156,7 @@ impl Driver {
 
     /// Notes that another agent takes over from here, and commits all that is pending.
     pub(crate) async fn hand_on(&mut self, to: &str) -> Result<(), EngineError> {
+        self.let_others_end().await;
         self.shared.tasks.stop_those_of(&self.invocation);
         let message = Some(format!("The agent `{to}` took over."));
         let end = End { status: RunStatus::Completed, code: None, message, text: String::new() };

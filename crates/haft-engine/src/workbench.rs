@@ -39,6 +39,11 @@ impl Workbench {
     /// Runs the tool; a panic is a failure like any other (EXE-07, EXE-09). Gives how it ended and how many milliseconds it took.
     pub(crate) async fn run(&self, started: &StartedCall) -> (Result<ToolOutput, ToolError>, u64) {
         let cancel = self.stopper.begin_call();
+        let rerun = self.shared.options.rerun.as_ref();
+        let _step = match rerun {
+            Some(rerun) => rerun.start(started.call_id(), &cancel).await,
+            None => None,
+        };
         let _place = if self.shared.floor.is_shared() {
             tokio::select! {
                 biased;
@@ -118,6 +123,9 @@ impl Workbench {
 
     /// Puts the question and waits for its end, holding nothing.
     pub(crate) async fn ask(&self, question: &Arc<Question>) -> Closing {
+        if let Some(rerun) = &self.shared.options.rerun {
+            return rerun.closing(question);
+        }
         let cancel = self.stopper.begin_call();
         let service = self.session.engine.consent();
         let closing = service.ask(question, self.grace, &cancel, self.session.clock()).await;

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use haft_core::Profile;
 use haft_core::chat::ChatMessage;
 use haft_core::exit::Role;
 use haft_core::journal::{Payload, WorldInfoActivated};
 use haft_core::lorebook::{Lorebook, Lorebooks, WorldInfoActivation, activate};
 use haft_core::mask::{Mask, View};
 use haft_core::message::Message;
+use haft_core::{Profile, SessionId};
 use serde_json::Map;
 
-use crate::chat::StoredChat;
+use crate::chat::chat_file;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::run::Driver;
 use crate::session::SessionInner;
@@ -22,28 +23,55 @@ const ACTIVATION_FILE: &str = "input/world_info_activation.json";
 
 /// What the conversation and `prompt` activate; none where the profile names no books.
 pub(crate) async fn activate_for(
-    session: &Arc<SessionInner>,
+    session: &SessionInner,
     profile: &Profile,
     prompt: Option<&str>,
 ) -> Result<Option<Arc<WorldInfoActivation>>, EngineError> {
+    let active = activate_in(&session.engine, Some(&session.lease.session), profile, prompt).await?;
+    Ok(active.map(Arc::new))
+}
+
+/// What would be active in a run of `prompt` under `profile`: in that session, or in a new one. Nothing is stored; none where the
+/// profile names no books (WLD-02).
+///
+/// # Errors
+/// A book or the journal cannot be read.
+pub async fn world_info(
+    engine: &Engine,
+    session: Option<&SessionId>,
+    profile: &Profile,
+    prompt: &str,
+) -> Result<Option<WorldInfoActivation>, EngineError> {
+    activate_in(engine, session, profile, Some(prompt)).await
+}
+
+async fn activate_in(
+    engine: &Engine,
+    session: Option<&SessionId>,
+    profile: &Profile,
+    prompt: Option<&str>,
+) -> Result<Option<WorldInfoActivation>, EngineError> {
     if profile.world_info.is_empty() {
         return Ok(None);
     }
-    let books = books(session, profile)?;
-    let chat = StoredChat(session.clone()).read().await?;
+    let books = books(engine, profile)?;
+    let chat = match session {
+        Some(session) => chat_file(engine.store().as_ref(), session).await?.messages,
+        None => Vec::new(),
+    };
     let said: Vec<String> = chat.iter().map(spoken).chain(prompt.map(str::to_owned)).collect();
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
-    let mut active = activate(&books, &said, session.clock().now());
-    mask(&mut active, &session.engine.mask(), View::Model);
-    Ok(Some(Arc::new(active)))
+    let mut active = activate(&books, &said, engine.parts.clock.now());
+    mask(&mut active, &engine.mask(), View::Model);
+    Ok(Some(active))
 }
 
-fn books(session: &SessionInner, profile: &Profile) -> Result<Vec<Lorebook>, EngineError> {
+fn books(engine: &Engine, profile: &Profile) -> Result<Vec<Lorebook>, EngineError> {
     let unreadable = |message: String| EngineError::System {
         code: "worldinfo.book_unreadable".to_owned(),
         message: format!("the profile {}: {message}", profile.name),
     };
-    let source = session.engine.parts.services.get::<dyn Lorebooks>();
+    let source = engine.parts.services.get::<dyn Lorebooks>();
     let source = source.ok_or_else(|| unreadable("no books of world info can be had here".to_owned()))?;
     let names = profile.world_info.iter();
     names.map(|name| source.book(name).map_err(|error| unreadable(error.to_string()))).collect()
@@ -95,10 +123,16 @@ impl Driver {
 
     /// Puts the entries that stand among the messages where they belong.
     pub(crate) fn add_world_info(&self, messages: &mut Vec<Message>) {
-        let Some(active) = &self.shared.world_info else { return };
-        for (depth, text) in active.among() {
-            messages.insert(from_end(messages, depth), Message::User(text));
+        if let Some(active) = &self.shared.world_info {
+            add_world_info(active, messages);
         }
+    }
+}
+
+/// Puts the entries that stand among the messages where they belong.
+pub fn add_world_info(active: &WorldInfoActivation, messages: &mut Vec<Message>) {
+    for (depth, text) in active.among() {
+        messages.insert(from_end(messages, depth), Message::User(text));
     }
 }
 

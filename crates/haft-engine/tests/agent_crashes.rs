@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use haft_core::journal::RunStatus;
 use haft_core::ports::Store;
+use haft_core::profile::RunKind;
 use haft_core::{Payload, Timestamp};
 use haft_engine::SessionChoice;
 use haft_store::MemoryStore;
@@ -146,4 +147,91 @@ async fn a_run_of_three_agents_can_be_cut_off_anywhere() {
         commits += 1;
     }
     assert!(commits > 10 && unknown > 5, "{commits} commits, {unknown} unknown");
+}
+
+fn writer(store: Arc<dyn Store>) -> Team {
+    let tools = ["echo", "workspace.write_file", "workspace.commit", "workspace.finish"];
+    let mut team = Team::over(World::over(store), &tools);
+    team.world.profile.run_kind = RunKind::Agent;
+    team
+}
+
+fn story() -> Arc<CrewModel> {
+    let write = |text: &str| {
+        ("workspace_write_file", json!({"path": "output/main.md", "content": text, "mode": "replace"}))
+    };
+    CrewModel::new(vec![(
+        "root",
+        vec![
+            calls(vec![("echo", json!({"text": "a"}))]),
+            calls(vec![write("Once.")]),
+            calls(vec![("workspace_commit", json!({})), ("echo", json!({"text": "b"}))]),
+            calls(vec![write("Twice."), ("workspace_commit", json!({}))]),
+            calls(vec![("workspace_finish", json!({}))]),
+        ],
+    )])
+}
+
+// EXE-16, EVT-05: a run that writes is classed by what it had committed, also where a crash ends it.
+#[tokio::test]
+async fn a_run_that_writes_is_classed_by_what_it_had_committed() {
+    let (mut failed, mut partial, mut told_of) = (0, Vec::new(), 0);
+    for commits in 1.. {
+        let inner = Arc::new(MemoryStore::new());
+        let first = writer(Arc::new(FailingStore::new(inner.clone(), commits)));
+        let session = first.world.session().await;
+        let handle = session.prompt("Do it".into(), story(), first.options());
+        let run = handle.run().clone();
+        let whole = handle.wait().await.is_ok();
+        session.close().await.unwrap();
+        if whole {
+            break;
+        }
+
+        let survivor = writer(inner.clone());
+        let session = survivor.world.reopen(SessionChoice::Last).await;
+        let payloads = survivor.world.payloads(&run).await;
+        let committed = payloads.iter().rev().find_map(|payload| match payload {
+            Payload::ChatCommitted(body) => {
+                Some(if body.source.ends_with("@1") { "Once." } else { "Twice." })
+            }
+            _ => None,
+        });
+        let [.., class, Payload::RunEnded(ended)] = payloads.as_slice() else {
+            panic!("{commits}: {payloads:?}")
+        };
+        let code = "agent.interrupted";
+        assert_eq!(ended.error_code.as_deref(), Some(code), "{commits}");
+        let recovered = &session.recovered()[0];
+        assert_eq!((&recovered.run, recovered.status), (&run, ended.status), "{commits}");
+        match committed {
+            None => {
+                failed += 1;
+                let Payload::RunFailed(body) = class else { panic!("{commits}: {class:?}") };
+                assert_eq!((body.error_code.as_str(), body.user_retryable), (code, true), "{commits}");
+                assert_eq!((ended.status, ended.text.as_deref()), (RunStatus::Failed, None), "{commits}");
+            }
+            Some(text) => {
+                partial.push(text);
+                let Payload::RunPartialSuccess(body) = class else { panic!("{commits}: {class:?}") };
+                assert_eq!(body.error_code, code, "{commits}");
+                assert_eq!(
+                    (ended.status, ended.text.as_deref()),
+                    (RunStatus::PartialSuccess, Some(text)),
+                    "{commits}"
+                );
+            }
+        }
+        // The next run reads what is in the conversation, and of every call that nobody knows the outcome of.
+        let model = CrewModel::new(vec![("root", vec![calls(vec![("echo", json!({"text": "c"}))])])]);
+        survivor.prompt(&session, &model).await;
+        let read = model.read_by("root");
+        let unknown = &session.recovered()[0].unknown;
+        told_of += unknown.len();
+        assert_eq!(read.contains("nobody knows"), !unknown.is_empty(), "{commits}: {read}");
+        assert!(unknown.iter().all(|name| read.contains(&format!("`{name}`"))), "{commits}: {read}");
+        assert!(committed.is_none_or(|text| read.contains(text)), "{commits}: {read}");
+        session.close().await.unwrap();
+    }
+    assert!(failed > 2 && partial.contains(&"Once.") && partial.contains(&"Twice.") && told_of > 3);
 }

@@ -7,6 +7,7 @@ use haft_engine::{Difference, EngineParts, Recorded, ReplayError, SessionChoice,
 use haft_store::MemoryStore;
 use serde_json::{Value, json};
 
+use crate::agents::HomeAgents;
 use crate::commands::audit;
 use crate::compose::Workplace;
 use crate::exit::{Exit, Failure};
@@ -21,7 +22,7 @@ impl From<ReplayError> for Failure {
     fn from(error: ReplayError) -> Self {
         match error {
             ReplayError::NoTurns(_)
-            | ReplayError::SeveralAgents(_)
+            | ReplayError::CutOff(_)
             | ReplayError::NotEnded(_)
             | ReplayError::Redacted { .. } => Self::usage(error),
             ReplayError::Engine(error) => error.into(),
@@ -45,7 +46,9 @@ pub(crate) async fn run(setup: Setup, run: &str) -> Result<Exit, Failure> {
         services,
         owner: format!("process {} (haft replay)", std::process::id()),
     };
-    let difference = replay(&recorded, chosen.profile.clone(), parts, chosen.environment.clone()).await?;
+    let agents = HomeAgents::of(&workplace.setup, workplace.store.clone());
+    let (profile, environment) = (chosen.profile.clone(), chosen.environment.clone());
+    let difference = replay(&recorded, profile, agents, parts, environment).await?;
     let output = workplace.setup.output;
     if workplace.setup.globals.json {
         let same = difference.is_none();
@@ -64,6 +67,10 @@ fn as_text(run: &RunId, difference: &Difference) -> String {
         Some(seq) => format!("record {seq}"),
         None => "after its end".to_owned(),
     };
+    let agent = match difference.agent.as_str() {
+        "root" => String::new(),
+        agent => format!(" of agent {}", visible_short(agent, WIDTH)),
+    };
     let field = difference.field.as_ref().map_or(String::new(), |field| format!(", {field}"));
     let shown = |value: &Value| match value {
         Value::Null => "nothing".to_owned(),
@@ -71,7 +78,7 @@ fn as_text(run: &RunId, difference: &Difference) -> String {
         other => visible_short(&other.to_string(), WIDTH),
     };
     format!(
-        "run {run}: {} differs, {place}{field}\n  recorded: {}\n  replayed: {}",
+        "run {run}: {}{agent} differs, {place}{field}\n  recorded: {}\n  replayed: {}",
         difference.kind,
         shown(&difference.recorded),
         shown(&difference.replayed)

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use haft_core::journal::RunStatus;
+use haft_core::lorebook::WorldInfoActivation;
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelRequest, NeverCancelled, TurnSink};
 use haft_core::profile::ExecutionMode;
 use haft_core::{ErrorCode, ToolChoice, ToolTurnContract, turn};
-use haft_engine::{RunOutcome, conversation, dry_run};
+use haft_engine::{RunOutcome, add_world_info, conversation, dry_run, world_info};
 use haft_models::Recording;
 
 use crate::args::RunArgs;
@@ -15,10 +16,12 @@ use crate::calls;
 use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
 use crate::models;
+use crate::output::Output;
 use crate::prices;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::screen::{Mode, Screen};
+use crate::untrusted::visible_line;
 
 /// Runs the command.
 pub(crate) async fn run(setup: Setup, arguments: RunArgs) -> Result<Exit, Failure> {
@@ -110,15 +113,24 @@ async fn dry(
     prompt: String,
     no_tools: bool,
 ) -> Result<Exit, Failure> {
-    let mut messages = match workplace.engine.find(&chosen.session).await? {
-        Some(row) => conversation(workplace.store.as_ref(), &row.id).await?,
+    let row = workplace.engine.find(&chosen.session).await?;
+    let session = row.as_ref().map(|row| &row.id);
+    let mut messages = match session {
+        Some(id) => conversation(workplace.store.as_ref(), id).await?,
         None => Vec::new(),
     };
+    let active = world_info(&workplace.engine, session, &chosen.profile, &prompt).await?;
     messages.push(Message::User(prompt));
+    let mut system = chosen.profile.prompt.clone();
+    if let Some(active) = &active {
+        system = active.around(&system);
+        add_world_info(active, &mut messages);
+        tell_world_info(workplace.setup.output, active);
+    }
     let contract = ToolTurnContract::all(&chosen.tools);
     let request = ModelRequest {
         agent: chosen.profile.name.clone(),
-        system: chosen.profile.prompt.clone(),
+        system,
         messages,
         tools: turn::model_tools(&chosen.tools, &contract),
         choice: if no_tools { ToolChoice::None } else { ToolChoice::Auto },
@@ -141,6 +153,20 @@ async fn dry(
     let calls = dry_run(&workplace.engine, answer.calls, &options, &chosen.grants, &chosen.environment)
         .map_err(Failure::usage)?;
     calls::print_dry(output, json, &calls, &chosen.tools)
+}
+
+/// Says on stderr which entries of world info the run would begin with.
+fn tell_world_info(output: Output, active: &WorldInfoActivation) {
+    let count = match active.entries.len() {
+        1 => "1 entry of world info would be active".to_owned(),
+        count => format!("{count} entries of world info would be active"),
+    };
+    output.note(&count);
+    for entry in &active.entries {
+        let place = entry.position.as_str();
+        let line = format!("  {}: {} ({}, {place})", entry.reference, entry.name, entry.book);
+        output.note(&visible_line(&line));
+    }
 }
 
 /// Nobody watches a dry run.

@@ -39,6 +39,17 @@ fn artifactflow_calls_an_agent_of_the_home_and_goes_on() {
     assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "The scout says: all quiet.\n"), "{run}");
     let shown = home.haft(&["sessions", "show", "last"]);
     assert!(!shown.stdout.contains("You look around."), "{shown}");
+    // The run is run again with the agents of today, and a difference names the agent.
+    assert_eq!(home.haft(&["replay"]).exit, Some(0));
+    let scout = home.read("home/profiles/scout.md");
+    home.write(
+        "home/profiles/scout.md",
+        &scout.replace("---\nYou look", "tools:\n  deny: [artifact.create]\n---\nYou look"),
+    );
+    let again = home.haft(&["replay"]);
+    assert_eq!(again.exit, Some(1), "{again}");
+    assert!(again.stdout.contains(": tools of agent root/1_1.1 differs, record "), "{again}");
+    home.write("home/profiles/scout.md", &scout);
     let model =
         script(&home, &[&call("ghost"), r#"{"text": "No ghosts.", "expect": {"last_contains": "scout"}}"#]);
     let run = home.haft(&["run", "--profile", "artifactflow", "--model", &model, "Call the ghost."]);
@@ -62,6 +73,7 @@ fn nanoclaw_lets_children_work_side_by_side() {
     );
     let run = home.haft(&["run", "--json", "--profile", "nanoclaw", "--model", &model, "Go."]);
     assert_eq!(run.exit, Some(0), "{run}");
+    assert_eq!(home.haft(&["replay"]).exit, Some(0));
     let events = events(&run);
     let view = events
         .iter()

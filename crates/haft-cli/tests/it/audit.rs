@@ -163,6 +163,47 @@ fn one_record_is_redacted_and_the_chain_verifies() {
     "#);
 }
 
+// What the host told a model may repeat what others said, so that it can be taken away like all else that was said.
+#[test]
+fn what_the_host_told_a_model_is_redacted_too() {
+    let home = Home::new();
+    home.write("home/profiles/hasty.md", "---\nextends: tauritavern\nbudget:\n  rounds: 2\n---\n");
+    let script = home.write("script.jsonl", "{\"text\": \"Moss.\"}\n{\"text\": \"More moss.\"}\n");
+    let model = format!("scripted:{}", script.display());
+    assert_eq!(home.haft(&["run", "--profile", "hasty", "--model", &model, "Write"]).exit, Some(1));
+    let told = |home: &Home| {
+        let events = home.json(&["audit", "show"]);
+        let events = events.as_array().unwrap().clone();
+        events.into_iter().rfind(|event| event["kind"] == "model_request_created").unwrap()
+    };
+    let event = told(&home);
+    assert!(event["payload"]["told"][0].as_str().unwrap().contains("workspace_finish"), "{event}");
+    let redacted = home.haft(&["audit", "redact", "last", &event["seq"].to_string(), "--reason", "private"]);
+    assert_eq!(redacted.exit, Some(0), "{redacted}");
+    let payload = &told(&home)["payload"];
+    assert!(payload["told"].is_null() && !payload.to_string().contains("workspace_finish"), "{payload}");
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
+    read_again(&home, "redacted");
+    let refused = home.haft(&["replay"]);
+    assert_eq!(refused.exit, Some(2), "{refused}");
+    assert!(refused.stderr.contains("was taken away"), "{refused}");
+    assert_eq!(home.haft(&["sessions", "delete", "last"]).exit, Some(0));
+    assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
+    read_again(&home, "deleted");
+    let events = home.json(&["audit", "show"]).to_string();
+    assert!(!events.contains("workspace_finish") && !events.contains("Moss"), "{events}");
+}
+
+/// The second reader, where there is a Python for it, agrees.
+fn read_again(home: &Home, name: &str) {
+    let export = home.haft(&["audit", "export", "last", "--output", name]);
+    assert_eq!(export.exit, Some(0), "{export}");
+    let reader = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verify_journal.py");
+    let python = std::process::Command::new("python3").arg(reader).arg(home.path(name)).output();
+    let Ok(read) = python else { return };
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+}
+
 #[test]
 fn heads_are_anchored_and_a_lost_run_is_missed() {
     let home = called();

@@ -181,6 +181,24 @@ fn the_books_of_a_profile_are_active_in_its_runs() {
     ← worldinfo_read_activated: 1 entry of world info is active:\n- w1: The lamp (coast, before the character, 1 line, 18 characters) ([N] ms)
     answered 2 messages in session s_[ID]; `haft sessions show s_[ID]` shows it again
     ");
+    // A run that is not made shows what it would begin with, and asks the model with it.
+    let dry = ["run", "--dry-run", "--profile", "coast", "--model", "demo", "Who lit the lamp?"];
+    let dry = home.haft(&dry);
+    assert_eq!(
+        (dry.exit, dry.stderr.as_str()),
+        (Some(0), "1 entry of world info would be active\n  w1: The lamp (coast, before the character)\n"),
+        "{dry}"
+    );
+    let dry = ["run", "--dry-run", "--profile", "coast", "--model", "demo", "Hello", "--session", "last"];
+    assert!(home.haft(&dry).stderr.starts_with("1 entry"), "the session spoke of the lamp");
+    // A run is run again with the world info that it had, whatever became of the book.
+    let run = ["run", "--profile", "coast", "--model", "demo", "worldinfo_read_activated {} # lamp"];
+    assert_eq!(home.haft(&run).exit, Some(0));
+    home.write(
+        "home/lorebooks/coast.json",
+        r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It went out."}}}"#,
+    );
+    assert_eq!(home.haft(&["replay"]).exit, Some(0));
     let shown = home.haft(&["profile", "show", "coast"]);
     assert!(shown.stdout.contains("\nworld_info: [\"coast\"]\n"), "{shown}");
     home.write("home/lorebooks/coast.json", r#"{"entries": {"0": {"key": "lamp"}}}"#);

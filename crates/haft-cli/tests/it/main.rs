@@ -24,6 +24,7 @@ mod dialects;
 mod exec;
 mod grants;
 mod guide;
+mod killed;
 mod model_servers;
 mod parse;
 mod policy;

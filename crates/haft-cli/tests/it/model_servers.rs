@@ -19,31 +19,33 @@ fn server(answer: fn(&mut TcpStream)) -> String {
     format!("http://{address}/v1#test")
 }
 
-fn read_request(stream: &mut TcpStream) {
+/// Reads a request whole; gives its text.
+pub(crate) fn read_request(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         let length = stream.read(&mut buffer).unwrap_or(0);
         bytes.extend_from_slice(&buffer[..length]);
-        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        let text = String::from_utf8_lossy(&bytes);
         let Some((head, _)) = text.split_once("\r\n\r\n") else {
             if length == 0 {
-                return;
+                return text.into_owned();
             }
             continue;
         };
+        let head = head.to_lowercase();
         let wanted = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length:"))
             .and_then(|value| value.trim().parse::<usize>().ok())
             .unwrap_or(0);
         if length == 0 || bytes.len() >= head.len() + 4 + wanted {
-            return;
+            return text.into_owned();
         }
     }
 }
 
-fn say(stream: &mut TcpStream, status: &str, kind: &str, body: &str) {
+pub(crate) fn say(stream: &mut TcpStream, status: &str, kind: &str, body: &str) {
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()

@@ -1,24 +1,26 @@
-//! The model of a recorded run: it says again what it said.
+//! The model of a recorded agent: it says again what it said.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::BoxFuture;
 use haft_core::ports::{Cancel, Model, ModelError, ModelRequest, ModelTraits, ModelTurn, TurnSink};
 
-/// A model that gives the turns of a record, one after another.
-#[derive(Debug)]
+use super::recorded::RecordedAgent;
+use super::rerun::Rerun;
+
+/// A model that gives the turns of one recorded agent, one after another.
 pub(super) struct RecordedModel {
     traits: ModelTraits,
-    turns: Vec<Result<ModelTurn, (String, String)>>,
+    rerun: Arc<Rerun>,
+    agent: String,
     next: AtomicUsize,
 }
 
 impl RecordedModel {
-    pub(super) fn new(
-        name: String,
-        dialect: String,
-        turns: Vec<Result<ModelTurn, (String, String)>>,
-    ) -> Self {
+    pub(super) fn new(rerun: Arc<Rerun>, agent: &str, recorded: Option<&RecordedAgent>) -> Self {
+        let (name, dialect) =
+            recorded.map(|agent| (agent.model.clone(), agent.dialect.clone())).unwrap_or_default();
         let traits = ModelTraits {
             name,
             dialect,
@@ -27,16 +29,20 @@ impl RecordedModel {
             provider_call_ids: false,
             context_tokens: None,
         };
-        Self { traits, turns, next: AtomicUsize::new(0) }
+        Self { traits, rerun, agent: agent.to_owned(), next: AtomicUsize::new(0) }
     }
 
-    fn say(&self) -> Result<ModelTurn, ModelError> {
-        let model = self.traits.name.clone();
-        match self.turns.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            Some(Ok(turn)) => Ok(turn.clone()),
-            Some(Err((code, message))) => Err(failure(model, code, message.clone())),
-            None => Err(ModelError::ScriptExhausted { script: "of the record".to_owned() }),
+    async fn say(&self, cancel: &dyn Cancel) -> Result<ModelTurn, ModelError> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let Some(turn) = self.rerun.agent(&self.agent).and_then(|agent| agent.turns.get(number)) else {
+            return Err(ModelError::ScriptExhausted { script: "of the record".to_owned() });
+        };
+        let _step = self.rerun.enter(&self.agent, turn.span, cancel).await;
+        if turn.stops {
+            self.rerun.stop_agent(&self.agent);
         }
+        let model = self.traits.name.clone();
+        turn.answer.clone().map_err(|(code, message)| failure(model, &code, message))
     }
 }
 
@@ -64,8 +70,8 @@ impl Model for RecordedModel {
         &'a self,
         _: &'a ModelRequest,
         _: &'a mut dyn TurnSink,
-        _: &'a dyn Cancel,
+        cancel: &'a dyn Cancel,
     ) -> BoxFuture<'a, Result<ModelTurn, ModelError>> {
-        Box::pin(async { self.say() })
+        Box::pin(self.say(cancel))
     }
 }

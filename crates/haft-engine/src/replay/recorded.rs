@@ -1,19 +1,33 @@
 //! What the journal tells of a run, in the form in which it is run again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use haft_core::journal::{Payload, RunStarted};
+use haft_core::consent::Closing;
+use haft_core::journal::{
+    ModelRequestCreated, ModelTurnCompleted, Payload, RunStarted, RunStatus, SealedRecord,
+};
+use haft_core::lorebook::WorldInfoActivation;
 use haft_core::ports::{ModelTurn, Store};
 use haft_core::profile::RunKind;
 use haft_core::workspace::WorkspaceVersion;
-use haft_core::{CallId, ErrorCode, RunId, ToolChoice, ToolRegistry, ToolResult};
+use haft_core::{CallId, ErrorCode, InvocationId, RunId, SessionId, ToolChoice, ToolResult};
+use serde::de::DeserializeOwned;
 
 use super::ReplayError;
-use super::model::RecordedModel;
-use super::steps::{Step, step_of};
-use super::tools;
+use super::names::{Names, ROOT};
+use super::steps::{Known, Step, step_of};
 use crate::error::EngineError;
+use crate::outside::source_in;
+use crate::recover::INTERRUPTED;
+use crate::work::NEWS;
+
+/// From which record to which one a step lasted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+}
 
 /// How a call ended.
 #[derive(Debug, Clone)]
@@ -22,30 +36,102 @@ pub(super) struct RecordedEnd {
     pub(super) workspace: Vec<WorkspaceVersion>,
 }
 
+/// A call.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RecordedCall {
+    pub(super) end: Option<RecordedEnd>,
+    /// From its start to its end; none if it never started.
+    pub(super) span: Option<Span>,
+    /// How the question about it ended.
+    pub(super) closing: Option<Closing>,
+    /// Its agent was stopped with it.
+    pub(super) stops: bool,
+}
+
+impl RecordedCall {
+    pub(super) fn was_refused(&self) -> bool {
+        let code = self.end.as_ref().and_then(|end| end.result.error_code.as_ref());
+        code.is_some_and(ErrorCode::is_refusal)
+    }
+}
+
+/// An answer of a model, or why there is none.
+#[derive(Debug, Clone)]
+pub(super) struct RecordedTurn {
+    pub(super) answer: Result<ModelTurn, (String, String)>,
+    pub(super) span: Span,
+    /// Its agent was stopped with it.
+    pub(super) stops: bool,
+}
+
+/// An agent of the run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RecordedAgent {
+    pub(super) model: String,
+    pub(super) dialect: String,
+    pub(super) turns: Vec<RecordedTurn>,
+    /// By turn and number.
+    pub(super) calls: HashMap<String, RecordedCall>,
+    /// Results of tasks that it was told of, by the turn with whose request.
+    pub(super) news: HashMap<u32, Vec<String>>,
+    pub(super) status: Option<RunStatus>,
+    /// The newest request.
+    asked: u64,
+}
+
+impl RecordedAgent {
+    /// Its steps that have a length.
+    pub(super) fn spans(&self) -> Vec<Span> {
+        let calls = self.calls.values().filter_map(|call| call.span);
+        self.turns.iter().map(|turn| turn.span).chain(calls).collect()
+    }
+
+    fn answer(&mut self, seq: u64, answer: Result<ModelTurn, (String, String)>) {
+        self.turns.push(RecordedTurn { answer, span: Span { begin: self.asked, end: seq }, stops: false });
+    }
+
+    /// Finds out with what it was stopped.
+    fn find_stop(&mut self) {
+        let Some(last) = self.turns.last_mut().filter(|last| last.answer.is_ok()) else { return };
+        let of_last = |call: &&mut RecordedCall| {
+            let began = call.span.map(|span| span.begin);
+            began.is_some_and(|began| began > last.span.end) || call.closing == Some(Closing::Cancelled)
+        };
+        let calls = self.calls.values_mut().filter(of_last);
+        match calls.max_by_key(|call| call.span.map(|span| span.begin)) {
+            Some(call) => call.stops = true,
+            None => last.stops = true,
+        }
+    }
+}
+
 /// A recorded run.
 #[derive(Debug)]
 pub struct Recorded {
     run: RunId,
     started: RunStarted,
     prompt: String,
-    turns: Vec<Result<ModelTurn, (String, String)>>,
-    /// By [`key_of`] the call.
-    ends: Arc<HashMap<String, RecordedEnd>>,
+    agents: HashMap<String, RecordedAgent>,
+    world_info: Option<Arc<WorldInfoActivation>>,
+    /// What earlier runs of the session had brought in from outside.
+    outside: Option<String>,
     no_tools: bool,
     committed: bool,
-    finished: bool,
-    dialect: String,
+    status: RunStatus,
     steps: Vec<Step>,
 }
 
-/// What names a call in every replay: its turn and its number there.
-pub(super) fn key_of(call: &CallId) -> String {
-    let text = call.as_str();
-    let mut parts = text.rsplitn(3, '_');
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(number), Some(turn), Some(_)) => format!("{turn}_{number}"),
-        _ => text.to_owned(),
-    }
+/// What is read so far.
+#[derive(Default)]
+struct Reading {
+    names: Names,
+    agents: HashMap<String, RecordedAgent>,
+    started: Option<RunStarted>,
+    world_info: Option<Arc<WorldInfoActivation>>,
+    no_tools: bool,
+    committed: bool,
+    status: Option<RunStatus>,
+    is_cut_off: bool,
 }
 
 impl Recorded {
@@ -58,89 +144,34 @@ impl Recorded {
         if !records.iter().any(|record| record.kind == "run_ended") {
             return Err(ReplayError::NotEnded(run.clone()));
         }
-        let (mut started, mut turns, mut ends) = (None, Vec::new(), HashMap::new());
-        let (mut no_tools, mut committed, mut finished) = (false, false, false);
-        let (mut dialect, mut steps, mut first_request) = (String::new(), Vec::new(), None);
+        let mut reading = Reading::default();
+        let mut known = Known::default();
+        let mut steps = Vec::new();
         for record in &records {
             let Some(bytes) = record.payload.as_deref() else {
                 return Err(ReplayError::Redacted { run: run.clone(), seq: record.seq });
             };
             let payload = Payload::read(&record.kind, bytes).map_err(EngineError::from)?;
-            let mut content = None;
-            match &payload {
-                Payload::RunStarted(body) => started = Some(body.clone()),
-                Payload::ModelRequestCreated(body) => {
-                    first_request.get_or_insert(body.messages);
-                    if dialect.is_empty() {
-                        dialect.clone_from(&body.dialect);
-                        no_tools = body.contract.choice == ToolChoice::None && body.note.is_none();
-                    }
-                }
-                Payload::ModelTurnCompleted(body) => turns.push(Ok(ModelTurn {
-                    text: body.text.clone(),
-                    reasoning: body.reasoning.clone(),
-                    calls: body.calls.iter().map(|call| call.requested.clone()).collect(),
-                    raw: body.raw.clone(),
-                    finish_reason: body.finish_reason,
-                    usage: body.usage,
-                    provider_metadata: body.provider_metadata.clone(),
-                })),
-                Payload::ModelRequestFailed(body) => {
-                    turns.push(Err((body.error_code.clone(), body.message.clone())));
-                }
-                Payload::ToolCallCompleted(body) => {
-                    let mut versions = Vec::new();
-                    for file in &body.workspace {
-                        versions.extend(version(store, run, &file.path).await?);
-                    }
-                    let end = end_of(store, run, record.seq, &body.result_file.path, versions).await?;
-                    content = Some(end.result.text());
-                    ends.insert(key_of(&body.call_id), end);
-                }
-                Payload::ToolCallFailed(body) => {
-                    let end = end_of(store, run, record.seq, &body.result_file.path, Vec::new()).await?;
-                    content = Some(end.result.text());
-                    ends.insert(key_of(&body.call_id), end);
-                }
-                Payload::ChatCommitted(_) => committed = true,
-                Payload::AgentTaskCreated(_) | Payload::InvocationEnded(_) => {
-                    return Err(ReplayError::SeveralAgents(run.clone()));
-                }
-                Payload::RunEnded(body) => {
-                    finished = body.status == haft_core::journal::RunStatus::Completed;
-                }
-                Payload::ContextAssembled(_)
-                | Payload::ToolCallRequested(_)
-                | Payload::ConsentOpened(_)
-                | Payload::ConsentClosed(_)
-                | Payload::GrantGiven(_)
-                | Payload::GrantRevoked(_)
-                | Payload::ToolCallStarted(_)
-                | Payload::DirectOutputCaptured(_)
-                | Payload::DriftRecoveryAttempted(_)
-                | Payload::PersistPromoted(_)
-                | Payload::RunFailed(_)
-                | Payload::RunPartialSuccess(_)
-                | Payload::ChatImported(_)
-                | Payload::WorldInfoActivated(_)
-                | Payload::PayloadRedacted(_)
-                | Payload::SessionDeleted(_) => {}
-            }
-            steps.extend(step_of(record.seq, &payload, first_request.unwrap_or(0), content.as_deref()));
+            let content = reading.take_in(store, record, &payload).await?;
+            steps.extend(step_of(record.seq, &payload, &reading.names, &mut known, content.as_deref()));
         }
+        if reading.is_cut_off {
+            return Err(ReplayError::CutOff(run.clone()));
+        }
+        reading.agents.values_mut().filter(|agent| agent.was_stopped()).for_each(RecordedAgent::find_stop);
         let no_turns = || ReplayError::NoTurns(run.clone());
-        let started = started.ok_or_else(no_turns)?;
+        let started = reading.started.ok_or_else(no_turns)?;
         let prompt = started.prompt.clone().ok_or_else(no_turns)?;
         Ok(Self {
             run: run.clone(),
-            started,
             prompt,
-            turns,
-            ends: Arc::new(ends),
-            no_tools,
-            committed,
-            finished,
-            dialect,
+            outside: outside_before(store, &started.session, run).await?,
+            started,
+            agents: reading.agents,
+            world_info: reading.world_info,
+            no_tools: reading.no_tools,
+            committed: reading.committed,
+            status: reading.status.unwrap_or(RunStatus::Failed),
             steps,
         })
     }
@@ -166,47 +197,181 @@ impl Recorded {
         self.no_tools
     }
 
+    pub(super) fn agents(&self) -> HashMap<String, RecordedAgent> {
+        self.agents.clone()
+    }
+
+    pub(super) fn world_info(&self) -> Option<Arc<WorldInfoActivation>> {
+        self.world_info.clone()
+    }
+
+    pub(super) fn outside(&self) -> Option<&str> {
+        self.outside.as_deref()
+    }
+
     /// True if nobody waited for the run: it could end well without a commit.
     pub(super) fn is_background(&self) -> bool {
-        self.started.run_kind == RunKind::Agent && self.finished && !self.committed
+        self.started.run_kind == RunKind::Agent && self.status == RunStatus::Completed && !self.committed
+    }
+
+    /// True unless a question found nobody to ask.
+    pub(super) fn is_attended(&self) -> bool {
+        let mut calls = self.agents.values().flat_map(|agent| agent.calls.values());
+        !calls.any(|call| call.closing == Some(Closing::NoSurface))
     }
 
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
+}
 
-    /// The calls that were refused, by [`key_of`] them.
-    pub(super) fn refused(&self) -> HashSet<String> {
-        let is_refusal =
-            |end: &RecordedEnd| end.result.error_code.as_ref().is_some_and(ErrorCode::is_refusal);
-        self.ends.iter().filter(|(_, end)| is_refusal(end)).map(|(key, _)| key.clone()).collect()
+impl Reading {
+    fn agent(&mut self, invocation: &InvocationId) -> &mut RecordedAgent {
+        self.agents.entry(self.names.agent(invocation).to_owned()).or_default()
     }
 
-    pub(super) fn model(&self) -> RecordedModel {
-        let name = self.started.model.clone().unwrap_or_default();
-        RecordedModel::new(name, self.dialect.clone(), self.turns.clone())
+    fn call(&mut self, call: &CallId) -> &mut RecordedCall {
+        let (agent, number) = self.names.call(call);
+        self.agents.entry(agent).or_default().calls.entry(number).or_default()
     }
 
-    pub(super) fn tools(&self, registry: &ToolRegistry) -> Result<ToolRegistry, ReplayError> {
-        tools::recorded(registry, &self.ends)
+    /// Takes a record in; gives what an ended call gave, as text.
+    async fn take_in(
+        &mut self,
+        store: &dyn Store,
+        record: &SealedRecord,
+        payload: &Payload,
+    ) -> Result<Option<String>, ReplayError> {
+        let (run, seq) = (&record.run, record.seq);
+        match payload {
+            Payload::RunStarted(body) => self.started = Some(body.clone()),
+            Payload::ContextAssembled(body) if body.task.is_none() => self.names.root(&body.invocation),
+            Payload::AgentTaskCreated(body) => {
+                self.names.task(body);
+            }
+            Payload::WorldInfoActivated(body) => {
+                let active = stored_json(store, run, seq, &body.file.path).await?;
+                self.world_info = Some(Arc::new(active));
+            }
+            Payload::ModelRequestCreated(body) => self.request(seq, body),
+            Payload::ModelTurnCompleted(body) => self.agent(&body.invocation).answer(seq, Ok(turn_of(body))),
+            Payload::ModelRequestFailed(body) => {
+                let error = (body.error_code.clone(), body.message.clone());
+                self.agent(&body.invocation).answer(seq, Err(error));
+            }
+            Payload::ConsentClosed(body) => {
+                self.call(&body.call_id).closing = Some(body.closing.clone());
+            }
+            Payload::ToolCallStarted(body) => {
+                self.call(&body.call_id).span = Some(Span { begin: seq, end: seq });
+            }
+            Payload::ToolCallCompleted(body) => {
+                let mut workspace = Vec::new();
+                for file in &body.workspace {
+                    workspace.extend(version(store, run, &file.path).await?);
+                }
+                return self.end(store, record, (&body.call_id, &body.result_file.path), workspace).await;
+            }
+            Payload::ToolCallFailed(body) => {
+                return self.end(store, record, (&body.call_id, &body.result_file.path), Vec::new()).await;
+            }
+            Payload::ChatCommitted(_) => self.committed = true,
+            Payload::InvocationEnded(body) => self.agent(&body.invocation).status = Some(body.status),
+            Payload::RunEnded(body) => {
+                self.status = Some(body.status);
+                self.agents.entry(ROOT.to_owned()).or_default().status = Some(body.status);
+                self.is_cut_off = body.error_code.as_deref() == Some(INTERRUPTED);
+            }
+            Payload::ContextAssembled(_)
+            | Payload::ToolCallRequested(_)
+            | Payload::ConsentOpened(_)
+            | Payload::GrantGiven(_)
+            | Payload::GrantRevoked(_)
+            | Payload::DirectOutputCaptured(_)
+            | Payload::DriftRecoveryAttempted(_)
+            | Payload::PersistPromoted(_)
+            | Payload::RunFailed(_)
+            | Payload::RunPartialSuccess(_)
+            | Payload::ChatImported(_)
+            | Payload::PayloadRedacted(_)
+            | Payload::SessionDeleted(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn request(&mut self, seq: u64, body: &ModelRequestCreated) {
+        let is_first = self.agents.get(ROOT).is_none_or(|root| root.model.is_empty());
+        if is_first {
+            self.no_tools = body.contract.choice == ToolChoice::None && body.note.is_none();
+        }
+        let agent = self.agent(&body.invocation);
+        agent.asked = seq;
+        agent.model.clone_from(&body.model);
+        agent.dialect.clone_from(&body.dialect);
+        let news: Vec<String> = body.told.iter().filter(|told| told.starts_with(NEWS)).cloned().collect();
+        agent.news.insert(body.turn, news);
+    }
+
+    async fn end(
+        &mut self,
+        store: &dyn Store,
+        record: &SealedRecord,
+        (call, path): (&CallId, &str),
+        workspace: Vec<WorkspaceVersion>,
+    ) -> Result<Option<String>, ReplayError> {
+        let result: ToolResult = stored_json(store, &record.run, record.seq, path).await?;
+        let content = result.text();
+        let call = self.call(call);
+        call.end = Some(RecordedEnd { result, workspace });
+        if let Some(span) = &mut call.span {
+            span.end = record.seq;
+        }
+        Ok(Some(content))
     }
 }
 
-async fn end_of(
+fn turn_of(body: &ModelTurnCompleted) -> ModelTurn {
+    ModelTurn {
+        text: body.text.clone(),
+        reasoning: body.reasoning.clone(),
+        calls: body.calls.iter().map(|call| call.requested.clone()).collect(),
+        raw: body.raw.clone(),
+        finish_reason: body.finish_reason,
+        usage: body.usage,
+        provider_metadata: body.provider_metadata.clone(),
+    }
+}
+
+/// What runs of the session before this one brought in from outside.
+async fn outside_before(
+    store: &dyn Store,
+    session: &SessionId,
+    run: &RunId,
+) -> Result<Option<String>, EngineError> {
+    let runs = store.runs(Some(session)).await?;
+    for earlier in runs.iter().take_while(|earlier| earlier.id != *run) {
+        for record in store.records(&earlier.id).await? {
+            if let Some(source) = source_in(&record.kind, record.payload.as_deref())? {
+                return Ok(Some(source));
+            }
+        }
+    }
+    Ok(None)
+}
+
+async fn stored_json<T: DeserializeOwned>(
     store: &dyn Store,
     run: &RunId,
     seq: u64,
     path: &str,
-    workspace: Vec<WorkspaceVersion>,
-) -> Result<RecordedEnd, ReplayError> {
+) -> Result<T, ReplayError> {
     let gone = || ReplayError::Redacted { run: run.clone(), seq };
     let file = store.file(run, path).await.map_err(EngineError::from)?;
     let bytes = file.and_then(|file| file.bytes).ok_or_else(gone)?;
-    let result = serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("`{path}` of the run {run} is no result: {error}");
+    Ok(serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("`{path}` of the run {run} is not what it should be: {error}");
         EngineError::System { code: "agent.journal_damaged".to_owned(), message }
-    })?;
-    Ok(RecordedEnd { result, workspace })
+    })?)
 }
 
 /// A version of a file of the workspace; none if the name means none, or it is gone.

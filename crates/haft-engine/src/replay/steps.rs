@@ -1,54 +1,73 @@
 //! The steps of a run that a replay is held against: what its records say, without ids, times and digests of what has them.
 
-use haft_core::CallId;
+use std::collections::{BTreeMap, HashMap};
+
 use haft_core::journal::Payload;
+use haft_core::{CallId, InvocationId};
 use serde_json::{Map, Value, json};
 
 use super::Difference;
-use super::recorded::key_of;
+use super::names::{Names, ROOT};
 
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
     seq: u64,
     kind: &'static str,
-    /// The call, by [`key_of`] it: steps of calls that ran side by side are held against each other call by call.
+    /// The name of the agent whose step it is: those of agents that worked side by side are held against each other agent by agent.
+    agent: String,
+    /// The call, by its turn and number: those that ran side by side are held against each other call by call.
     call: Option<String>,
     facts: Map<String, Value>,
 }
 
-/// The step that a record tells of; none for questions, answers and yeses, which are not repeated. `first_request` is how long the
-/// conversation was when the model was asked first, `content` what an ended call gave.
+/// How long the conversation of each agent was when its model was asked first.
+pub(super) type Known = HashMap<InvocationId, u64>;
+
+/// Whose step it is.
+enum By<'a> {
+    Run,
+    Agent(&'a InvocationId),
+    Call(&'a CallId),
+}
+
+/// The step that a record tells of; none for questions, answers and yeses, which are not repeated. `content` is what an ended call
+/// gave.
 pub(super) fn step_of(
     seq: u64,
     payload: &Payload,
-    first_request: u64,
+    names: &Names,
+    known: &mut Known,
     content: Option<&str>,
 ) -> Option<Step> {
-    let (kind, call, facts) = match payload {
+    let (kind, by, facts) = match payload {
         Payload::ContextAssembled(body) => {
-            ("tools", None, json!({"tools": body.tools, "workspace": body.workspace}))
+            let facts = json!({"tools": body.tools, "workspace": body.workspace});
+            ("tools", By::Agent(&body.invocation), facts)
         }
         Payload::ModelRequestCreated(body) => {
+            let first = *known.entry(body.invocation.clone()).or_insert(body.messages);
             let facts = json!({
                 "turn": body.turn, "contract": body.contract, "note": body.note, "told": body.told,
-                "messages": body.messages.saturating_sub(first_request),
+                "messages": body.messages.saturating_sub(first),
             });
-            ("request", None, facts)
+            ("request", By::Agent(&body.invocation), facts)
         }
         Payload::ModelTurnCompleted(body) => {
             let calls: Vec<_> = body.calls.iter().map(|call| &call.requested).collect();
-            ("answer", None, json!({"turn": body.turn, "text": body.text, "calls": calls}))
+            let facts = json!({"turn": body.turn, "text": body.text, "calls": calls});
+            ("answer", By::Agent(&body.invocation), facts)
         }
         Payload::ModelRequestFailed(body) => {
-            ("answer", None, json!({"turn": body.turn, "error_code": body.error_code}))
+            let facts = json!({"turn": body.turn, "error_code": body.error_code});
+            ("answer", By::Agent(&body.invocation), facts)
         }
         Payload::ToolCallRequested(body) => {
             let facts = json!({
                 "alias": body.alias, "tool_id": body.tool_id, "arguments": body.arguments_file.sha256,
                 "decision": body.decision, "rule": body.rule, "repairs": body.repairs,
             });
-            ("call", Some(&body.call_id), facts)
+            ("call", By::Call(&body.call_id), facts)
         }
         Payload::ToolCallCompleted(body) => {
             let workspace: Vec<_> = body.workspace.iter().map(|file| (&file.path, file.sha256)).collect();
@@ -56,38 +75,48 @@ pub(super) fn step_of(
                 "alias": body.alias, "content": content, "spilled": body.spilled_to.is_some(),
                 "skipped": body.skipped, "workspace": workspace,
             });
-            ("result", Some(&body.call_id), facts)
+            ("result", By::Call(&body.call_id), facts)
         }
         Payload::ToolCallFailed(body) => {
             let facts = json!({
                 "alias": body.alias, "error_code": body.error_code, "content": content, "skipped": body.skipped,
             });
-            ("result", Some(&body.call_id), facts)
+            ("result", By::Call(&body.call_id), facts)
         }
         Payload::ChatCommitted(body) => {
             let facts = json!({
                 "mode": body.mode, "source": body.source, "characters": body.characters, "text": body.file.sha256,
             });
-            ("conversation", body.call_id.as_ref(), facts)
+            let by = body.call_id.as_ref().map_or(By::Agent(&body.invocation), By::Call);
+            ("conversation", by, facts)
         }
         Payload::DirectOutputCaptured(body) => {
-            ("drift", None, json!({"turn": body.turn, "path": body.file.path, "text": body.file.sha256}))
+            let facts = json!({"turn": body.turn, "path": body.file.path, "text": body.file.sha256});
+            ("drift", By::Agent(&body.invocation), facts)
         }
         Payload::DriftRecoveryAttempted(body) => {
-            ("drift", None, json!({"turn": body.turn, "attempt": body.attempt}))
+            ("drift", By::Agent(&body.invocation), json!({"turn": body.turn, "attempt": body.attempt}))
         }
         Payload::PersistPromoted(body) => {
             let files: Vec<_> = body.files.iter().map(|file| (&file.path, file.sha256)).collect();
-            ("kept", None, json!({"files": files}))
+            ("kept", By::Run, json!({"files": files}))
         }
         Payload::RunFailed(body) => {
             let facts = json!({"error_code": body.error_code, "user_retryable": body.user_retryable});
-            ("end", None, facts)
+            ("end", By::Run, facts)
         }
-        Payload::RunPartialSuccess(body) => ("end", None, json!({"error_code": body.error_code})),
+        Payload::RunPartialSuccess(body) => ("end", By::Run, json!({"error_code": body.error_code})),
         Payload::RunEnded(body) => {
             let facts = json!({"status": body.status, "error_code": body.error_code, "text": body.text});
-            ("end", None, facts)
+            ("end", By::Run, facts)
+        }
+        Payload::AgentTaskCreated(body) => {
+            let facts = json!({"kind": body.kind, "agent": body.agent, "brief": body.brief});
+            ("task", By::Agent(&body.invocation), facts)
+        }
+        Payload::InvocationEnded(body) => {
+            let facts = json!({"status": body.status, "error_code": body.error_code, "text": body.text});
+            ("agent_end", By::Agent(&body.invocation), facts)
         }
         Payload::RunStarted(_)
         | Payload::ConsentOpened(_)
@@ -95,19 +124,37 @@ pub(super) fn step_of(
         | Payload::GrantGiven(_)
         | Payload::GrantRevoked(_)
         | Payload::ToolCallStarted(_)
-        | Payload::AgentTaskCreated(_)
-        | Payload::InvocationEnded(_)
         | Payload::ChatImported(_)
         | Payload::WorldInfoActivated(_)
         | Payload::PayloadRedacted(_)
         | Payload::SessionDeleted(_) => return None,
     };
     let Value::Object(facts) = facts else { return None };
-    Some(Step { seq, kind, call: call.map(|call: &CallId| key_of(call)), facts })
+    let (agent, call) = match by {
+        By::Run => (ROOT.to_owned(), None),
+        By::Agent(invocation) => (names.agent(invocation).to_owned(), None),
+        By::Call(call) => {
+            let (agent, call) = names.call(call);
+            (agent, Some(call))
+        }
+    };
+    Some(Step { seq, kind, agent, call, facts })
 }
 
-/// The first place where `replayed` goes another way.
+/// The first place where `replayed` goes another way: the agent's that comes first in the record.
 pub(super) fn first_difference(recorded: &[Step], replayed: &[Step]) -> Option<Difference> {
+    let mut agents: BTreeMap<&str, (Vec<&Step>, Vec<&Step>)> = BTreeMap::new();
+    for step in recorded {
+        agents.entry(&step.agent).or_default().0.push(step);
+    }
+    for step in replayed {
+        agents.entry(&step.agent).or_default().1.push(step);
+    }
+    let differences = agents.values().filter_map(|(recorded, replayed)| of_agent(recorded, replayed));
+    differences.min_by_key(|difference| difference.seq.unwrap_or(u64::MAX))
+}
+
+fn of_agent(recorded: &[&Step], replayed: &[&Step]) -> Option<Difference> {
     let (recorded, replayed) = (call_by_call(recorded), call_by_call(replayed));
     let pairs = recorded.iter().zip(&replayed);
     if let Some((before, now)) = pairs.into_iter().find(|(before, now)| !before.is_like(now)) {
@@ -117,6 +164,7 @@ pub(super) fn first_difference(recorded: &[Step], replayed: &[Step]) -> Option<D
         (Some(before), _) => Some(Difference {
             kind: "missing",
             seq: Some(before.seq),
+            agent: before.agent.clone(),
             field: None,
             recorded: before.told(),
             replayed: Value::Null,
@@ -124,6 +172,7 @@ pub(super) fn first_difference(recorded: &[Step], replayed: &[Step]) -> Option<D
         (None, Some(now)) => Some(Difference {
             kind: "extra",
             seq: None,
+            agent: now.agent.clone(),
             field: None,
             recorded: Value::Null,
             replayed: now.told(),
@@ -133,7 +182,7 @@ pub(super) fn first_difference(recorded: &[Step], replayed: &[Step]) -> Option<D
 }
 
 /// The steps, those of the calls of one turn ordered by call.
-fn call_by_call(steps: &[Step]) -> Vec<Step> {
+fn call_by_call<'a>(steps: &[&'a Step]) -> Vec<&'a Step> {
     let mut ordered = steps.to_vec();
     for group in ordered.chunk_by_mut(|before, after| before.call.is_some() && after.call.is_some()) {
         group.sort_by_key(|step| step.call.as_deref().map(place_of));
@@ -161,16 +210,16 @@ impl Step {
     }
 
     fn against(&self, now: &Self) -> Difference {
-        let seq = Some(self.seq);
+        let (seq, agent) = (Some(self.seq), self.agent.clone());
         if (self.kind, &self.call) != (now.kind, &now.call) {
             let (recorded, replayed) = (self.told(), now.told());
-            return Difference { kind: "order", seq, field: None, recorded, replayed };
+            return Difference { kind: "order", seq, agent, field: None, recorded, replayed };
         }
         let names = self.facts.keys().chain(now.facts.keys());
         let field = names.into_iter().find(|name| self.facts.get(*name) != now.facts.get(*name)).cloned();
         let of = |step: &Self| {
             field.as_ref().and_then(|name| step.facts.get(name)).cloned().unwrap_or(Value::Null)
         };
-        Difference { kind: self.kind, seq, recorded: of(self), replayed: of(now), field }
+        Difference { kind: self.kind, seq, agent, recorded: of(self), replayed: of(now), field }
     }
 }

@@ -1,0 +1,87 @@
+//! Names of agents and calls that are the same in a record and in every replay of it: ids are fresh in each run.
+
+use std::collections::HashMap;
+
+use haft_core::journal::AgentTaskCreated;
+use haft_core::{CallId, InvocationId};
+
+/// The name of the root of a run.
+pub(super) const ROOT: &str = "root";
+
+/// Names by the ids of one run. An agent is named by its parent and by the call that gave it work: `root/2_1.1`.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    agents: HashMap<InvocationId, String>,
+    /// How many agents a call gave work.
+    given: HashMap<CallId, u32>,
+}
+
+impl Names {
+    /// The root of the run; the first one counts.
+    pub(super) fn root(&mut self, invocation: &InvocationId) {
+        if self.agents.is_empty() {
+            self.agents.insert(invocation.clone(), ROOT.to_owned());
+        }
+    }
+
+    /// An agent is given work; gives its name.
+    pub(super) fn task(&mut self, created: &AgentTaskCreated) -> String {
+        let given = self.given.entry(created.call_id.clone()).or_default();
+        *given += 1;
+        let parent = self.agents.get(&created.parent).map_or(ROOT, String::as_str);
+        let name = format!("{parent}/{}.{given}", turn_and_number(&created.call_id));
+        self.agents.insert(created.invocation.clone(), name.clone());
+        name
+    }
+
+    /// The name of an agent.
+    pub(super) fn agent(&self, invocation: &InvocationId) -> &str {
+        self.agents.get(invocation).map_or(ROOT, String::as_str)
+    }
+
+    /// Whose call it is, and its turn and number there: `2_1`.
+    pub(super) fn call(&self, call: &CallId) -> (String, String) {
+        let invocation = call.as_str().rsplitn(3, '_').nth(2).and_then(|rest| rest.strip_prefix("c_"));
+        let agent = invocation.map_or(ROOT, |id| self.agent(&InvocationId::from(id)));
+        (agent.to_owned(), turn_and_number(call))
+    }
+}
+
+fn turn_and_number(call: &CallId) -> String {
+    let text = call.as_str();
+    let mut parts = text.rsplitn(3, '_');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(number), Some(turn), Some(_)) => format!("{turn}_{number}"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::TaskId;
+    use haft_core::journal::TaskKind;
+
+    use super::*;
+
+    #[test]
+    fn names_say_by_which_call_an_agent_came_to_be() {
+        let mut names = Names::default();
+        names.root(&InvocationId::new("i_1"));
+        let created = |call: CallId, parent: &str, invocation: &str| AgentTaskCreated {
+            task: TaskId::new("task_1"),
+            kind: TaskKind::Multi,
+            agent: "a".into(),
+            brief: "b".into(),
+            parent: InvocationId::new(parent),
+            invocation: InvocationId::new(invocation),
+            call_id: call,
+        };
+        let call = CallId::of(&InvocationId::new("i_1"), 2, 1);
+        assert_eq!(names.task(&created(call.clone(), "i_1", "i_2")), "root/2_1.1");
+        assert_eq!(names.task(&created(call, "i_1", "i_3")), "root/2_1.2");
+        let inner = CallId::of(&InvocationId::new("i_3"), 1, 4);
+        assert_eq!(names.call(&inner), ("root/2_1.2".to_owned(), "1_4".to_owned()));
+        assert_eq!(names.task(&created(inner, "i_3", "i_4")), "root/2_1.2/1_4.1");
+        assert_eq!(names.agent(&InvocationId::new("i_2")), "root/2_1.1");
+    }
+}
