@@ -1,6 +1,8 @@
 //! Every dialect: an answer with two calls against raw quick-xml or serde_json on the same bytes, `auto` on prose, and hostile texts of 1 MB.
 //!
-//! Hostile texts are measured once at 500 kB and once at 1 MB on the thread's clock: what grows faster than the text shows.
+//! Hostile texts are measured at 500 kB and at 1 MB on the thread's clock: what grows faster than the text shows. With words
+//! behind the command only what holds one of them is measured: `cargo bench -p haft-bench --bench forms -- react 'auto, 66'`.
+#![allow(clippy::disallowed_methods, reason = "a bench looks at its own arguments")]
 #![allow(clippy::needless_pass_by_value, reason = "values written at the place of the call")]
 #![allow(
     clippy::unwrap_used,
@@ -171,10 +173,20 @@ const FLOODS: &[&str] = &[
     "<think>",
 ];
 
+/// The words behind the command.
+fn words() -> Vec<String> {
+    std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect()
+}
+
 fn main() -> ExitCode {
     let tools = tools();
+    let words = words();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     let mut goals = Goals::new("dialects");
     for dialect in dialects().iter().copied().filter(|dialect| *dialect != Dialect::Auto) {
+        if !wanted(dialect.name()) {
+            continue;
+        }
         let (text, calls) = answer(dialect);
         let read = whole(dialect, &text, &tools);
         assert_eq!(read.calls.len(), calls, "{dialect}: {text}\n{read:#?}");
@@ -195,16 +207,18 @@ fn main() -> ExitCode {
         );
     }
 
-    let text = prose(66_000);
-    let finder = memchr::memmem::Finder::new("<tool_call>");
-    let measured = Comparison::new()
-        .case("prose", || whole(Dialect::Auto, &text, &tools))
-        .case("memmem", || finder.find(text.as_bytes()))
-        .run();
-    goals.note("66 kB of prose, memmem", measured.micros("memmem"), "µs");
-    goals.at_most("auto, 66 kB of prose / memmem", measured.ratio("prose", "memmem"), 3.0, "x");
+    if wanted("auto, 66 kB of prose") {
+        let text = prose(66_000);
+        let finder = memchr::memmem::Finder::new("<tool_call>");
+        let measured = Comparison::new()
+            .case("prose", || whole(Dialect::Auto, &text, &tools))
+            .case("memmem", || finder.find(text.as_bytes()))
+            .run();
+        goals.note("66 kB of prose, memmem", measured.micros("memmem"), "µs");
+        goals.at_most("auto, 66 kB of prose / memmem", measured.ratio("prose", "memmem"), 3.0, "x");
+    }
 
-    for flood in FLOODS {
+    for flood in FLOODS.iter().filter(|flood| wanted(&format!("flood {flood:?}"))) {
         for (begin, close) in [("", ""), ("<tool_call>", "</tool_call>"), ("x\n", "<|tool_call_end|>")] {
             let text = |size: usize| format!("{begin}{}{close}", flood.repeat(size / flood.len()));
             let (half, full) = (text(500_000), text(1_000_000));

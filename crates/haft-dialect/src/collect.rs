@@ -220,15 +220,15 @@ impl Output for Sending<'_> {
 
     fn outcome(&mut self, outcome: Outcome) -> bool {
         if self.collected.order.len() >= MAX_ATTEMPTS {
-            let start = match &outcome {
-                Ok(call) => call.span.start,
-                Err(malformed) => malformed.span.start,
+            let span = match &outcome {
+                Ok(call) => call.span,
+                Err(malformed) => malformed.span,
             };
             self.collected.push(Err(MalformedCall {
                 name: None,
                 reason: format!("the message holds more than {MAX_ATTEMPTS} calls; the rest was not read"),
                 hint: "Make fewer calls at once.".to_owned(),
-                span: Span { start, end: self.text.len() },
+                span,
             }));
             return false;
         }

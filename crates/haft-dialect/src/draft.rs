@@ -40,6 +40,7 @@ pub(crate) enum Fault {
     UnreadableCall(usize),
     AmbiguousEnd(String),
     TooManyParameters,
+    EndlessThoughts,
     BadJson(String),
     TwoNames(String),
     TextInput,
@@ -277,15 +278,13 @@ impl<'a, 'n> Draft<'a, 'n> {
                 self.repair(Repair::ParameterMapped);
             }
             let key = known.map_or(written, |(parameter, _)| &parameter.name);
+            let takes_text = known.is_none_or(|(parameter, _)| parameter.takes_text);
             let value = match given {
-                Given::Text(text) if known.is_none_or(|(parameter, _)| parameter.takes_text) => {
+                Given::Text(text) | Given::Json(Literal::String(text)) if takes_text => {
                     Value::String(text.into_owned())
                 }
-                Given::Text(text) => self.typed(key, Value::String(text.into_owned())),
-                Given::Json(literal) => {
-                    let view = self.tool.and_then(|tool| tool.declared.schema.view().property(key));
-                    self.typed(key, literal.into_value(view))
-                }
+                Given::Text(text) => self.typed(key, Literal::String(text)),
+                Given::Json(literal) => self.typed(key, literal),
             };
             let optional = known.is_some_and(|(parameter, _)| !parameter.required && !parameter.takes_null);
             if value.is_null() && optional {
@@ -318,8 +317,10 @@ impl<'a, 'n> Draft<'a, 'n> {
     }
 
     /// A value as the schema types it.
-    fn typed(&self, key: &str, value: Value) -> Value {
-        match self.tool.and_then(|tool| tool.declared.schema.view().property(key)) {
+    fn typed(&self, key: &str, literal: Literal<'_>) -> Value {
+        let view = self.tool.and_then(|tool| tool.declared.schema.view().property(key));
+        let value = literal.into_value(view);
+        match view {
             Some(view) => coerce_value(view, value),
             None => value,
         }
@@ -396,6 +397,10 @@ fn malformed(name: Option<String>, fault: &Fault, span: Span) -> MalformedCall {
         Fault::TooManyParameters => {
             (format!("the call has more than {MAX_PARAMETERS} parameters"), "Give each parameter once.")
         }
+        Fault::EndlessThoughts => (
+            "thoughts inside of the call have no end".to_owned(),
+            "Close every thought before the call begins.",
+        ),
         Fault::BadJson(error) => (
             format!("the JSON of the call cannot be read: {error}"),
             "Write valid JSON, or the parameters as elements.",

@@ -94,13 +94,18 @@ pub(crate) enum Mark {
 pub(crate) fn mark_at(text: &str) -> Mark {
     // Few second characters begin a mark, and few third ones.
     let bytes = text.as_bytes();
-    match (bytes.get(1), bytes.get(2)) {
-        (None, _) => return Mark::Begun,
-        (Some(b'|'), None | Some(b'i' | b'e' | b'r' | b's' | b'E')) => {}
-        (Some(b'/' | b'e' | b's'), _) => {}
-        // `<｜e`
-        (Some(0xEF), _) if bytes.get(4).is_none_or(|byte| *byte == b'e') => {}
-        (Some(_), _) => return Mark::Nothing,
+    let (third, known): (_, &[u8]) = match bytes.get(1) {
+        None => return Mark::Begun,
+        Some(b'|') => (2, b"iersE"),
+        // `<｜`
+        Some(0xEF) => (4, b"e"),
+        Some(b'/') => (2, b"s"),
+        Some(b'e') => (2, b"on"),
+        Some(b's') => (2, b"t"),
+        Some(_) => return Mark::Nothing,
+    };
+    if bytes.get(third).is_some_and(|third| !known.contains(third)) {
+        return Mark::Nothing;
     }
     if let Some(mark) = ENDS.iter().find(|mark| text.starts_with(*mark)) {
         return Mark::End(mark.len());

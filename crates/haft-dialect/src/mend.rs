@@ -85,6 +85,7 @@ fn read(text: &str) -> Option<Literal<'static>> {
 
 /// The text with each backslash doubled that begins no escape of JSON, as in `C:\Users`; `None` if there is none.
 fn with_escapes_mended(text: &str) -> Option<String> {
+    memchr::memchr(b'\\', text.as_bytes())?;
     let mut mended = String::with_capacity(text.len() + 8);
     let mut changed = false;
     let mut rest = text;
@@ -218,6 +219,7 @@ pub(crate) fn with_quotes_escaped(text: &str) -> Option<String> {
             }
             (None, _) => {
                 match character {
+                    '{' | '[' if open.len() > json::MAX_DEPTH => return None,
                     '{' | '[' => open.push(character),
                     '}' | ']' => drop(open.pop()),
                     _ => {}

@@ -84,6 +84,11 @@ impl ToolSet {
         self.tools.iter().map(|tool| &tool.declared)
     }
 
+    /// Whether a tool has this very name.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     /// The tool meant by a written name, and whether it was written exactly.
     pub(crate) fn resolve(&self, name: &str) -> Option<(&Tool, bool)> {
         if let Some(index) = self.by_name.get(name) {

@@ -19,7 +19,7 @@ use crate::{Dialect, Repair};
 /// Stands between the name and the parameters in the dialect of Hunyuan.
 pub(crate) const TOOL_SEPARATOR: &str = "tool_sep";
 
-/// Thoughts without end in one call, at most; behind them no end is looked for.
+/// Thoughts without end in one call, at most; with more it cannot be read.
 const MAX_ENDLESS_THOUGHTS: u32 = 4;
 
 /// Longest value of a parameter that a tool does not have, without any wrapper, in bytes.
@@ -495,7 +495,8 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     /// Reasoning between the tags of a call.
     fn thinking(&mut self, tag: &Tag<'a>) -> Reads<Next> {
         if self.endless_thoughts >= MAX_ENDLESS_THOUGHTS {
-            return Ok(Next::At(tag.end));
+            self.draft.fault.get_or_insert(Fault::EndlessThoughts);
+            return self.recover(tag.end);
         }
         let mut at = tag.end;
         while let Some(found) = next_bracket(self.source, at) {

@@ -120,9 +120,9 @@ impl<'a> CallReader<'a, '_, '_> {
                 if let Some(repair) = repair {
                     self.draft.repair(repair);
                 }
-                match json::parse(&text, Syntax::Json) {
-                    Ok(literal) if is_json => self.draft.give_literal(name, literal.into_owned()),
-                    Ok(_) | Err(_) => self.draft.give_text(name, text),
+                match is_json.then(|| json::parse(&text, Syntax::Json).ok()).flatten() {
+                    Some(literal) => self.draft.give_literal(name, literal.into_owned()),
+                    None => self.draft.give_text(name, text),
                 }
                 self.last_end = end;
                 Ok(Next::At(end))

@@ -47,8 +47,7 @@ impl<'a> Tag<'a> {
 
     /// The value of one attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
-        let found = attributes(self.attributes).into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value)
+        attributes(self.attributes).find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
@@ -58,7 +57,10 @@ pub(crate) fn tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     match plain_tag_at(source, at) {
         Some(tag) => Ok(Some(tag)),
         None if begins_no_tag(source, at) => Ok(None),
-        None => any_tag_at(source, at),
+        None => match tag_with_attributes_at(source, at) {
+            Some(tag) => Ok(Some(tag)),
+            None => any_tag_at(source, at),
+        },
     }
 }
 
@@ -101,6 +103,49 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         full_width: false,
         cut: false,
         prefixed: false,
+    })
+}
+
+/// What stands before every name in the dialect of DeepSeek V3.2.
+const DSML: &[u8] = "｜DSML｜".as_bytes();
+
+/// A whole tag in the forms `<name key="value">`, `<｜DSML｜name>` and `</｜DSML｜name>`: most of those that are not plain.
+fn tag_with_attributes_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
+    let bytes = source.bytes();
+    let kind = if bytes.get(at + 1) == Some(&b'/') { TagKind::Close } else { TagKind::Open };
+    let start = at + 1 + usize::from(kind == TagKind::Close);
+    let prefixed = bytes.get(start..)?.starts_with(DSML);
+    let from = if prefixed { start + DSML.len() } else { start };
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let word = |from: usize| {
+        bytes.get(from..).map_or(0, |rest| rest.iter().take_while(|byte| is_letter(byte)).count())
+    };
+    let length = word(from);
+    let name = source.slice(from, from + length);
+    // Those without a blank in the prefix have another name.
+    if length == 0 || length > MAX_NAME || prefixed && name == "calls" {
+        return None;
+    }
+    let behind = from + length;
+    let mut end = behind;
+    while kind == TagKind::Open && bytes.get(end) == Some(&b' ') {
+        let key = word(end + 1);
+        let value = end + 1 + key + 2;
+        if key == 0 || bytes.get(value - 2..value) != Some(b"=\"") {
+            return None;
+        }
+        end = value + memchr::memchr(b'"', bytes.get(value..)?)? + 1;
+    }
+    (bytes.get(end) == Some(&b'>')).then(|| Tag {
+        kind,
+        name,
+        attributes: source.slice(behind, end).trim_start_matches(' '),
+        equals: None,
+        equals_at: 0,
+        end: end + 1,
+        full_width: false,
+        cut: false,
+        prefixed,
     })
 }
 
@@ -317,12 +362,32 @@ fn closes(open: char, character: char) -> bool {
 }
 
 /// The attributes of a tag, entities decoded, without declarations of name spaces.
-pub(crate) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
-    let mut found = Vec::new();
-    let mut rest = raw;
-    loop {
-        rest = rest.trim_start_matches(|character| is_blank(character) || character == ',');
-        let Some(equals) = rest.find(['=', '＝']) else { return found };
+pub(crate) fn attributes(raw: &str) -> Attributes<'_> {
+    Attributes { rest: raw }
+}
+
+/// Attributes, one after the other.
+pub(crate) struct Attributes<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Attributes<'a> {
+    /// The next attribute in its plain form: `name="value"`.
+    fn plain(&mut self) -> Option<(&'a str, &'a str)> {
+        let rest = self.rest.strip_prefix(' ').unwrap_or(self.rest);
+        let length = rest.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'_').count();
+        let (name, after) =
+            rest.split_at_checked(length).filter(|(name, _)| !name.is_empty() && *name != "xmlns")?;
+        let after = after.strip_prefix("=\"")?;
+        let (value, after) = after.split_at_checked(memchr::memchr(b'"', after.as_bytes())?)?;
+        self.rest = after.get(1..)?;
+        Some((name, value))
+    }
+
+    /// The next attribute in any form; the name is empty if it is none.
+    fn any(&mut self) -> Option<(&'a str, &'a str)> {
+        let rest = self.rest.trim_start_matches(|character| is_blank(character) || character == ',');
+        let equals = rest.find(['=', '＝'])?;
         let name = rest.get(..equals).unwrap_or_default().trim_matches(is_blank);
         // A word without a value stands before the name: `<params required query="x">`.
         let name = name.rsplit(is_blank).next().unwrap_or(name);
@@ -341,10 +406,25 @@ pub(crate) fn attributes(raw: &str) -> Vec<(&str, Cow<'_, str>)> {
                 (after.get(..end).unwrap_or_default(), after.get(end..).unwrap_or_default())
             }
         };
-        if !name.is_empty() && name.split(':').next() != Some("xmlns") {
-            found.push((name.rsplit(':').next().unwrap_or(name), entity::decode(value)));
+        self.rest = remaining;
+        let declares = name.split(':').next() == Some("xmlns");
+        Some((if declares { "" } else { name.rsplit(':').next().unwrap_or(name) }, value))
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a str, Cow<'a, str>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (name, value) = match self.plain() {
+                Some(plain) => plain,
+                None => self.any()?,
+            };
+            if !name.is_empty() {
+                return Some((name, entity::decode(value)));
+            }
         }
-        rest = remaining;
     }
 }
 
@@ -411,6 +491,15 @@ mod tests {
         assert_eq!(read("<a>"), Some((TagKind::Open, "a", "", None, 3)));
         assert_eq!(read("</ns:a >x"), Some((TagKind::Close, "a", "", None, 8)));
         assert_eq!(read("<a b=\"x>y\" />"), Some((TagKind::Empty, "a", "b=\"x>y\"", None, 13)));
+        assert_eq!(
+            read("<a b=\"x>y\" c_d=\"\">"),
+            Some((TagKind::Open, "a", "b=\"x>y\" c_d=\"\"", None, 18))
+        );
+        assert_eq!(read("<a b=\"x\"c=\"d\">"), Some((TagKind::Open, "a", "b=\"x\"c=\"d\"", None, 14)));
+        let marked = "<｜DSML｜invoke name=\"x\">";
+        assert_eq!(read(marked), Some((TagKind::Open, "invoke", "name=\"x\"", None, marked.len())));
+        assert_eq!(read("</｜DSML｜invoke>"), Some((TagKind::Close, "invoke", "", None, 19)));
+        assert_eq!(read("<｜DSML｜calls>").map(|tag| tag.1), Some("tool_calls"));
         assert_eq!(read("<name=foo</name>"), Some((TagKind::Open, "name", "", Some("foo"), 9)));
         assert_eq!(read("<name=\"foo\"/>"), Some((TagKind::Empty, "name", "", Some("foo"), 13)));
         assert_eq!(read("＜/query＞"), Some((TagKind::Close, "query", "", None, "＜/query＞".len())));
@@ -432,9 +521,16 @@ mod tests {
 
     #[test]
     fn reads_attributes() {
-        let found = attributes("query=\"peat &amp; heather\" limit='4' x:exact = yes note=“a b”");
+        let found: Vec<_> =
+            attributes("query=\"peat &amp; heather\" limit='4' x:exact = yes note=“a b”").collect();
         let expected = [("query", "peat & heather"), ("limit", "4"), ("exact", "yes"), ("note", "a b")];
-        assert_eq!(found.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>(), expected);
+        assert_eq!(found, expected.map(|(name, value)| (name, Cow::Borrowed(value))));
+        let odd = "xmlns:a=\"b\" a:key=\"c\" required xmlns=\"d\" _k=\"e=\\\" f=\"g\"h=i";
+        let expected = [("key", "c"), ("_k", "e=\\"), ("f", "g"), ("h", "i")];
+        assert_eq!(
+            attributes(odd).collect::<Vec<_>>(),
+            expected.map(|(name, value)| (name, Cow::Borrowed(value)))
+        );
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                     Unreadable::Unfit(place) => Fault::UnreadableCall(place.saturating_sub(at)),
                 });
                 if let Some(name) = python::begins_call(self.source, at)? {
-                    draft.set_name(name.into(), self.names);
+                    draft.set_name(python::bare_name(name, &self.names.tools).into(), self.names);
                 }
                 self.behind_unreadable(draft, problem, at)
             }
@@ -192,10 +192,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     /// Where reading goes on behind a literal call that cannot be read: at the next line of calls, or where its brackets close.
     fn behind_unreadable(&mut self, draft: Draft<'a, 'n>, problem: Unreadable, at: usize) -> Reads<Step> {
         let source = self.source;
-        let line = match source.begins_line(at) {
-            true => python::next_line_call(source, at, &self.names.tools)?,
-            false => None,
-        };
+        let line = python::next_line_call(source, at, &self.names.tools)?;
         let region = match line {
             Some(line) => Region { end: line, resume: line, closed: false },
             None => self.region(at)?,
@@ -239,8 +236,19 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         Ok(Step::Done(self.last_end, Ending::Unclosed))
     }
 
-    /// Where the envelope ends, if nothing inside of it tells.
-    pub(super) fn region(&self, from: usize) -> Reads<Region> {
+    /// Where the envelope ends, if nothing inside of it tells. It is looked for once.
+    pub(super) fn region(&mut self, from: usize) -> Reads<Region> {
+        if let Some((known_from, region)) = self.known_region
+            && (known_from..=region.end).contains(&from)
+        {
+            return Ok(region);
+        }
+        let region = self.region_from(from)?;
+        self.known_region = Some((from, region));
+        Ok(region)
+    }
+
+    fn region_from(&self, from: usize) -> Reads<Region> {
         let source = self.source;
         let mut at = from;
         loop {

@@ -133,8 +133,7 @@ pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool
             Word::Gemma | Word::Name { marked: true, .. } => true,
             // Prose has brackets too.
             Word::Python => {
-                python::begins_call(source, at)?.is_some_and(|name| names.tools.resolve(name).is_some())
-                    || python::begins_keyword(source, at)?
+                python::begins_declared(source, at, &names.tools)? || python::begins_keyword(source, at)?
             }
             Word::Name { end, marked: false, .. } => {
                 let (name, _) = call_json::name_and_id(source.slice(at, end));

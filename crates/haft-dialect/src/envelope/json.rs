@@ -238,7 +238,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 
     /// The value that begins here: strictly, loosely, in Gemma's literals behind a name, or mended.
-    fn value(&self, at: usize) -> Reads<Result<Value<'a>, ReadError>> {
+    fn value(&mut self, at: usize) -> Reads<Result<Value<'a>, ReadError>> {
         let error = match call_json::value_at(self.source, at)? {
             Ok(found) => {
                 let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
@@ -260,7 +260,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 
     /// The value mended, up to the end of the envelope.
-    fn mended(&self, at: usize) -> Reads<Option<Value<'a>>> {
+    fn mended(&mut self, at: usize) -> Reads<Option<Value<'a>>> {
         let region = self.region(at)?;
         // A fence round the value ends it.
         let text = self.source.slice(at, region.end);

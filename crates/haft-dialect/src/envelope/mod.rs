@@ -39,6 +39,8 @@ pub(crate) struct Envelope<'a, 'n, 's> {
     read_any: bool,
     /// The end of the last thing that was understood.
     last_end: usize,
+    /// Where the end of the envelope was looked for, and what was found.
+    known_region: Option<(usize, body::Region)>,
 }
 
 /// What stands at a place between the parts of an envelope.
@@ -75,6 +77,7 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
             head: None,
             read_any: false,
             last_end: start,
+            known_region: None,
         }
     }
 
@@ -103,9 +106,8 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
                 body::Step::At(next) => {
                     let listed = self.source.byte(next.saturating_sub(1)) == Some(b']');
                     let following = self.source.skip_blanks(next);
-                    let again = !listed
-                        && python::begins_call(self.source, following)?
-                            .is_some_and(|name| self.names.tools.resolve(name).is_some());
+                    let again =
+                        !listed && python::begins_declared(self.source, following, &self.names.tools)?;
                     if !again || self.outcomes.len() > MAX_ATTEMPTS {
                         return Ok(self.close(next, Ending::Closed));
                     }

@@ -24,7 +24,7 @@ pub(crate) struct LiteralCall<'a> {
 }
 
 /// Why a call could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// The text ends before the call does.
     Cut,

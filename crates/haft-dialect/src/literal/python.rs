@@ -36,6 +36,17 @@ pub(crate) fn begins_call(source: Source<'_>, at: usize) -> Reads<Option<&str>> 
     Ok((source.byte(open) == Some(b'(')).then(|| source.slice(at, end)))
 }
 
+/// A name as it stands before the bracket, without the `.call` that Llama writes behind the names of its own tools.
+pub(crate) fn bare_name<'a>(written: &'a str, tools: &ToolSet) -> &'a str {
+    let bare = written.strip_suffix(".call").filter(|_| !tools.declares(written));
+    bare.filter(|bare| tools.resolve(bare).is_some() || tools.resolve(written).is_none()).unwrap_or(written)
+}
+
+/// Whether a call of a declared tool begins here.
+pub(crate) fn begins_declared(source: Source<'_>, at: usize, tools: &ToolSet) -> Reads<bool> {
+    Ok(begins_call(source, at)?.is_some_and(|name| tools.resolve(bare_name(name, tools)).is_some()))
+}
+
 /// Whether the call that begins here has an argument with a name, or none at all.
 pub(crate) fn begins_keyword(source: Source<'_>, at: usize) -> Reads<bool> {
     let open = source.skip_blanks(name_end(source, at));
@@ -49,7 +60,7 @@ pub(crate) fn begins_keyword(source: Source<'_>, at: usize) -> Reads<bool> {
     if source.byte(first) == Some(b')') {
         return Ok(true);
     }
-    Ok(Reader { source, tool: None }.keyword(first)?.is_some())
+    Ok(keyword(source, first)?.is_some())
 }
 
 /// Reads the call that begins here.
@@ -59,17 +70,12 @@ pub(crate) fn call_at<'a>(
     tools: &ToolSet,
 ) -> Reads<Result<LiteralCall<'a>, Unreadable>> {
     let written = name_end(source, at);
-    let name = source.slice(at, written);
-    // `N.call(…)` is how Llama calls its own tools.
-    let name = match name.strip_suffix(".call") {
-        Some(bare) if tools.resolve(name).is_none() => bare,
-        Some(_) | None => name,
-    };
+    let name = bare_name(source.slice(at, written), tools);
     let mut open = written;
     while source.byte(open) == Some(b' ') {
         open += 1;
     }
-    let reader = Reader { source, tool: tools.resolve(name).map(|(tool, _)| tool) };
+    let reader = Reader { source, tools, tool: tools.resolve(name).map(|(tool, _)| tool) };
     let read = reader.arguments(open + 1, Vec::new(), true)?;
     Ok(read.map(|(arguments, end, mended)| LiteralCall {
         name,
@@ -118,7 +124,7 @@ pub(crate) fn next_line_call(source: Source<'_>, at: usize, tools: &ToolSet) -> 
             (None, b'\n') => {
                 let line = source.skip_blanks(cursor + 1);
                 let goes_on = goes_on_behind(source, cursor);
-                if !goes_on && begins_call(source, line)?.is_some_and(|name| tools.resolve(name).is_some()) {
+                if !goes_on && begins_declared(source, line, tools)? {
                     return Ok(Some(line));
                 }
                 cursor = line;
@@ -137,11 +143,35 @@ fn goes_on_behind(source: Source<'_>, at: usize) -> bool {
     source.slice(0, at).trim_end().ends_with(['=', ',', '(', '[', '{', ':'])
 }
 
+/// `name =`, with the offset behind the sign.
+fn keyword(source: Source<'_>, at: usize) -> Reads<Option<(&str, usize)>> {
+    let quote = source.byte(at).filter(|byte| matches!(byte, b'"' | b'\''));
+    let from = at + usize::from(quote.is_some());
+    let mut end = from;
+    while let Some(character) = source.char_at(end) {
+        if !(character.is_alphanumeric() || matches!(character, '_' | '-')) {
+            break;
+        }
+        end += character.len_utf8();
+    }
+    if source.ends_at(end)? || end == from {
+        return Ok(None);
+    }
+    let behind = if quote.is_some() && source.byte(end) == quote { end + 1 } else { end };
+    let sign = source.skip_blanks(behind);
+    if source.ends_at(sign)? {
+        return Ok(None);
+    }
+    let assigns = source.byte(sign) == Some(b'=') && source.byte(sign + 1) != Some(b'=');
+    Ok((assigns && (quote.is_none() || behind > end)).then(|| (source.slice(from, end), sign + 1)))
+}
+
 type ReadArguments<'a> = Result<(Arguments<'a>, usize, bool), Unreadable>;
 
 #[derive(Clone, Copy)]
 struct Reader<'a, 't> {
     source: Source<'a>,
+    tools: &'t ToolSet,
     tool: Option<&'t Tool>,
 }
 
@@ -162,7 +192,7 @@ impl<'a> Reader<'a, '_> {
             if given.len() >= MAX_ARGUMENTS {
                 return Ok(Err(Unreadable::Unfit(at)));
             }
-            let name = self.keyword(at)?;
+            let name = keyword(source, at)?;
             let value_at = source.skip_blanks(name.map_or(at, |(_, end)| end));
             if source.ends_at(value_at)? {
                 return Ok(Err(Unreadable::Cut));
@@ -196,30 +226,6 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `name =`, with the offset behind the sign.
-    fn keyword(self, at: usize) -> Reads<Option<(&'a str, usize)>> {
-        let source = self.source;
-        let quote = source.byte(at).filter(|byte| matches!(byte, b'"' | b'\''));
-        let from = at + usize::from(quote.is_some());
-        let mut end = from;
-        while let Some(character) = source.char_at(end) {
-            if !(character.is_alphanumeric() || matches!(character, '_' | '-')) {
-                break;
-            }
-            end += character.len_utf8();
-        }
-        if source.ends_at(end)? || end == from {
-            return Ok(None);
-        }
-        let behind = if quote.is_some() && source.byte(end) == quote { end + 1 } else { end };
-        let sign = source.skip_blanks(behind);
-        if source.ends_at(sign)? {
-            return Ok(None);
-        }
-        let assigns = source.byte(sign) == Some(b'=') && source.byte(sign + 1) != Some(b'=');
-        Ok((assigns && (quote.is_none() || behind > end)).then(|| (source.slice(from, end), sign + 1)))
-    }
-
     fn value(self, at: usize) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
         match json::parse_prefix(self.source.rest(at), Syntax::Literal) {
             Ok((literal, length)) => Ok(Ok((literal, at + length))),
@@ -230,7 +236,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Looks for the end of a string that holds its own quotes: accepted only if with exactly one end the rest of the call can be read and
-    /// nothing that is required is missing.
+    /// nothing that is required is missing. A line that can be the next call ends the search.
     fn mended(
         self,
         name: Option<(&'a str, usize)>,
@@ -246,6 +252,7 @@ impl<'a> Reader<'a, '_> {
         source.ends_at(source.len())?;
         let mut found: Option<(Arguments<'a>, usize, bool)> = None;
         let mut tried = 0;
+        let mut looked_to = value_at;
         for offset in memchr::memchr_iter(quote, source.bytes().get(value_at + 1..).unwrap_or_default())
             .take(MAX_QUOTES)
         {
@@ -253,6 +260,10 @@ impl<'a> Reader<'a, '_> {
             if !self.may_close(close + 1) {
                 continue;
             }
+            if self.holds_next_call(quote, looked_to, close)? {
+                break;
+            }
+            looked_to = close;
             tried += 1;
             if tried > MAX_CLOSINGS {
                 return Ok(Err(problem));
@@ -276,6 +287,20 @@ impl<'a> Reader<'a, '_> {
         Ok(found.ok_or(problem))
     }
 
+    /// Whether a line between two offsets can be the next call: a declared one, or any behind a line that ends with the quote.
+    fn holds_next_call(self, quote: u8, from: usize, to: usize) -> Reads<bool> {
+        let source = self.source;
+        let between = source.bytes().get(from..to).unwrap_or_default();
+        for at in memchr::memchr_iter(b'\n', between).map(|offset| from + offset) {
+            let line = source.skip_blanks(at + 1);
+            let closed = source.slice(from, at).trim_end().as_bytes().last() == Some(&quote);
+            if begins_declared(source, line, self.tools)? || closed && begins_keyword(source, line)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether behind this offset the next argument or the end of the call stands.
     fn may_close(self, at: usize) -> bool {
         let next = self.source.skip_blanks(at);
@@ -283,7 +308,7 @@ impl<'a> Reader<'a, '_> {
             Some(b')') => true,
             Some(b',') => {
                 let key = self.source.skip_blanks(next + 1);
-                matches!(self.keyword(key), Ok(Some((name, _))) if self.tool.is_none_or(|tool| tool.parameter(name).is_some()))
+                matches!(keyword(self.source, key), Ok(Some((name, _))) if self.tool.is_none_or(|tool| tool.parameter(name).is_some()))
                     || self.source.byte(key) == Some(b')')
             }
             _ => false,

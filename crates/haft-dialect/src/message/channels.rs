@@ -221,21 +221,27 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if inner.meaning != Meaning::Channel(Part::RoleSeparator) {
             return Ok(false);
         }
-        let role: String = head.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        match role.as_str() {
-            "function call" | "function_call" | "tool call" => {
-                let envelope =
-                    Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Gigachat3);
-                let block = envelope.read(inner.end)?;
-                self.take(block);
-            }
-            "assistant" => self.skip(inner.end),
-            _ if self.output.has_outcomes() => self.message.mode = Mode::Ended,
-            _ => return Ok(false),
+        if ["function call", "function_call", "tool call"].iter().any(|role| is_role(head, role)) {
+            let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Gigachat3);
+            let block = envelope.read(inner.end)?;
+            self.take(block);
+        } else if is_role(head, "assistant") {
+            self.skip(inner.end);
+        } else if self.output.has_outcomes() {
+            self.message.mode = Mode::Ended;
+        } else {
+            return Ok(false);
         }
         self.message.in_channels = true;
         Ok(true)
     }
+}
+
+/// Whether a head is this role; case and the width of blanks do not count.
+fn is_role(head: &str, role: &str) -> bool {
+    let mut written = head.split_whitespace();
+    role.split(' ').all(|word| written.next().is_some_and(|written| written.eq_ignore_ascii_case(word)))
+        && written.next().is_none()
 }
 
 /// Recipients that are no tools.
@@ -358,7 +364,7 @@ fn element(source: Source<'_>, from: usize) -> Reads<Option<Element<'_>>> {
 }
 
 fn attribute<'a>(element: &Element<'a>, name: &str) -> Option<Cow<'a, str>> {
-    attributes(element.attributes).into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    attributes(element.attributes).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// The text of an argument and the offset after its closing mark, behind which another argument or the end of the call stands.

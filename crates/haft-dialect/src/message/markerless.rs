@@ -20,9 +20,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let listed = source.byte(at) == Some(b'[');
         let first = if listed { source.skip_blanks(at + 1) } else { at };
         source.ends_at(first)?;
-        let Some(name) = python::begins_call(source, first)? else { return Ok(false) };
-        let bare = name.strip_suffix(".call").unwrap_or(name);
-        if self.names.tools.resolve(name).or_else(|| self.names.tools.resolve(bare)).is_none() {
+        if !python::begins_declared(source, first, &self.names.tools)? {
             return Ok(false);
         }
         if !listed && !python::begins_keyword(source, first)? {
@@ -57,8 +55,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let first = source.skip_blanks(at + 1);
         source.ends_at(first)?;
         if source.byte(at) == Some(b'[') && source.byte(first) != Some(b'{') {
-            let Some(name) = python::begins_call(source, first)? else { return Ok(false) };
-            if self.names.tools.resolve(name).is_none() || self.in_tilde_fence(at) {
+            if !python::begins_declared(source, first, &self.names.tools)? || self.in_tilde_fence(at) {
                 return Ok(false);
             }
             let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
@@ -72,9 +69,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             self.take(block);
             return Ok(true);
-        }
-        if !matches!(source.byte(first), Some(b'"' | b'\'' | b'{')) {
-            return Ok(false);
         }
         if !begins_like_call(source, at)? || self.in_tilde_fence(at) {
             return Ok(false);
@@ -206,7 +200,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     fn python_in_fence(&self, at: usize) -> Reads<bool> {
         let source = self.source;
         let first = if source.byte(at) == Some(b'[') { source.skip_blanks(at + 1) } else { at };
-        Ok(python::begins_call(source, first)?.is_some_and(|name| self.names.tools.resolve(name).is_some()))
+        python::begins_declared(source, first, &self.names.tools)
     }
 
     fn literal_block(&mut self, at: usize) -> Reads<Block> {

@@ -523,6 +523,25 @@ fn may_begin_tag(next: u8) -> bool {
     next.is_ascii_alphabetic() || !next.is_ascii() || matches!(next, b'/' | b'_' | b'|' | 0)
 }
 
+/// Whether a token in square brackets can go on like this after its bracket, as `[TOOL_CALLS]` does.
+fn may_begin_token(next: u8) -> bool {
+    matches!(next.to_ascii_lowercase(), b't' | b'a' | b'c' | b'e' | b's' | b'/')
+}
+
+/// Whether the first key of an object may stand behind its brace.
+fn may_begin_object(source: Source<'_>, at: usize) -> bool {
+    source.byte(source.skip_blanks(at + 1)).is_none_or(|first| matches!(first, b'"' | b'\''))
+}
+
+/// Whether a bar behind a bracket begins no mark, as in `<||` or `<｜<`.
+fn bar_begins_nothing(behind: &[u8]) -> bool {
+    let after = match behind {
+        [b'|', after @ ..] | [0xEF, 0xBD, 0x9C, after @ ..] => after.first(),
+        _ => return false,
+    };
+    after.is_some_and(|next| !next.is_ascii_alphanumeric() && !matches!(next, b'_' | b'-' | b'/' | 0xE2))
+}
+
 /// The next place of reasoning that could be its end.
 fn next_thinking_mark(source: Source<'_>, from: usize, thinking: Thinking) -> Option<usize> {
     if thinking != Thinking::Bracket {
@@ -586,7 +605,7 @@ fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
         let found = at + offset;
         match bytes.get(found..).unwrap_or_default() {
             [b'<', b']', next, ..] if *next != b'm' => at = found + 2,
-            [b'<', b'|', b'<' | b'|' | b' ' | b'>', ..] => at = found + 2,
+            [b'<', behind @ ..] if bar_begins_nothing(behind) => at = found + 2,
             [b'<'] | [b'<', b']', ..] => {
                 // `]<]minimax[>[`
                 let before = found > from && bytes.get(found - 1) == Some(&b']');
@@ -602,7 +621,7 @@ fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
                     return Some(word);
                 }
                 let Some(next) = rest.first() else { return Some(found) };
-                if next.is_ascii_alphabetic() || matches!(next, b'/' | b'_') || source.begins_line(found) {
+                if may_begin_token(*next) || source.begins_line(found) {
                     return Some(found);
                 }
                 at = found + 1;
@@ -621,7 +640,9 @@ fn next_label(source: Source<'_>, from: usize, until: usize) -> Option<usize> {
         let found = at + memchr::memchr3(b':', b'{', 0xBC, window)?;
         let wide = found > from && bytes.get(found - 1) == Some(&0xEF);
         match (bytes.get(found), bytes.get(found + 1)) {
-            (Some(b'{'), _) if source.begins_line(found) => return Some(found),
+            (Some(b'{'), _) if may_begin_object(source, found) && source.begins_line(found) => {
+                return Some(found);
+            }
             (Some(b':'), _) => {
                 if let Some(label) = react::action_before(source, from, found) {
                     return Some(label);

@@ -93,7 +93,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if is_none(written) {
             return Ok(false);
         }
-        if python::begins_call(source, first)?.is_some_and(|name| self.names.tools.resolve(name).is_some()) {
+        if python::begins_declared(source, first, &self.names.tools)? {
             let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::React);
             let block = envelope.read_literal(first)?;
             self.take(block);
