@@ -1,7 +1,7 @@
 # Plain make; each target is one script of scripts/ or one cargo command. Needs Rust; what else is missing is
 # installed or named.
 .POSIX:
-.PHONY: help run test test-model test-grammar try-model bench fuzz check
+.PHONY: help run test test-model test-grammar try-model bench bench-stored fuzz check
 
 help:
 	@echo 'make run         build haft and talk to its demo model'
@@ -11,6 +11,7 @@ help:
 	@echo 'make test-grammar  count well-formed calls of a small real model, free and held to a grammar (0.5 GB)'
 	@echo "make try-model   let that model work on a task: make try-model TASK='What is 23*19?'"
 	@echo 'make bench       run the benches; prints each goal and its figure'
+	@echo 'make bench-stored  the bench over a store of a million records, which it makes once (some 2 GB of disk)'
 	@echo 'make check       format, lints, docs, house rules'
 
 run:
@@ -31,6 +32,9 @@ try-model:
 bench:
 	@cargo bench --package haft-bench --no-fail-fast
 	@cargo bench --package haft-bench --features allocations --bench allocations
+
+bench-stored:
+	@cargo bench --package haft-bench --features stored --bench stored
 
 fuzz:
 	@PROPTEST_CASES=$${CASES:-100000} cargo test --release --package haft-dialect --test properties

@@ -5,7 +5,7 @@
 //! them by `make bench`. A goal is stated against a limit or against a peer that is measured in the same run, so that
 //! a figure holds on another machine. Missed goals are printed and fail nothing, unless `HAFT_BENCH_STRICT=1`.
 //!
-//! With the feature `allocations`, linking this crate installs an allocator that counts allocations per thread; since it costs
+//! With the feature `allocations`, linking this crate installs an allocator that counts what all threads allocate; since it costs
 //! time, it stands in a bench of its own. The harness must not know what it measures: cases are closures.
 //!
 //! Start reading at [`Comparison`], then [`Goals`].
@@ -34,8 +34,8 @@ mod goals;
 mod statistics;
 
 #[cfg(feature = "allocations")]
-pub use allocations::{Allocations, allocations};
+pub use allocations::{Allocations, allocations, held_bytes};
 pub use clock::Clock;
 pub use comparison::{Comparison, Measured};
 pub use goals::Goals;
-pub use statistics::{median, worst_doubling};
+pub use statistics::{median, percentile, worst_doubling};

@@ -1,4 +1,4 @@
-//! Medians and slopes over samples. Pure.
+//! Medians, percentiles and slopes over samples. Pure.
 
 /// The median of `samples` (of an even count, the mean of the two in the middle); `NaN` for none.
 ///
@@ -16,6 +16,21 @@ pub fn median(samples: &[f64]) -> f64 {
         sorted if sorted.len() % 2 == 1 => sorted[middle],
         sorted => f64::midpoint(sorted[middle - 1], sorted[middle]),
     }
+}
+
+/// The value that a `share` of `samples` does not exceed: 0.99 for the 99th percentile; `NaN` for no samples.
+///
+/// ```
+/// let samples: Vec<f64> = (1..=200).map(f64::from).collect();
+/// assert_eq!(haft_bench::percentile(&samples, 0.99), 198.0);
+/// assert_eq!(haft_bench::percentile(&[7.0], 0.99), 7.0);
+/// ```
+#[must_use]
+pub fn percentile(samples: &[f64], share: f64) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
 /// How far from linear a growing series is at worst: `points` are (size, time), each size larger than the one before.
@@ -48,6 +63,16 @@ mod tests {
         assert_eq!(median(&[7.0]), 7.0);
         assert_eq!(median(&[9.0, 1.0, 5.0, 2.0, 100.0]), 5.0);
         assert_eq!(median(&[1.0, 2.0]), 1.5);
+    }
+
+    #[test]
+    fn percentiles() {
+        assert!(percentile(&[], 0.5).is_nan());
+        let samples = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!(
+            [0.0, 0.2, 0.21, 0.5, 1.0].map(|share| percentile(&samples, share)),
+            [1.0, 1.0, 2.0, 3.0, 5.0]
+        );
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! What a store that holds much costs at the start of a process and where a session goes on: a million journal records, over 1 GB.
+//!
+//! The store is made once, in `target/bench-data`, by bulk inserts into the tables that the store itself makes: a run that the engine
+//! drove is copied under other names, with its chain sealed anew. It stays there; remove the folder to have it made again. Everything
+//! is measured on the wall beside the same thing in a store that holds those few sessions alone. Before a cold start the system is told
+//! to forget the pages of the database, so that they come from the disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a bench that cannot set up has nothing to measure"
+)]
+
+#[path = "stored/data.rs"]
+mod data;
+mod real;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use data::{LONG, MIDDLE, SHORT};
+use haft_bench::{Goals, median, percentile};
+use haft_core::ports::Clock as _;
+use haft_engine::{SessionChoice, conversation};
+use haft_store::SqliteStore;
+use real::{RealClock, RealWorld, millis, on_disk, runtime, target};
+use rustix::fs::{Advice, fadvise};
+
+const ROUNDS: usize = 31;
+
+fn main() -> ExitCode {
+    let large = target().join("bench-data").join("stored-1");
+    let small = on_disk();
+    data::make_sure(&large, data::SESSIONS);
+    data::make(small.path(), 0);
+    let mut goals = Goals::new("stored");
+    goals.note("database", file(&large).metadata().unwrap().len() as f64 / 1e9, "GB");
+    goals.note("records", data::records(&large) as f64 / 1e6, "million");
+    starts(&mut goals, &large, small.path());
+    resumes(&mut goals, &large, small.path());
+    goals.finish()
+}
+
+/// Whole processes, from start to end.
+fn starts(goals: &mut Goals, large: &Path, small: &Path) {
+    let haft = release_binary();
+    let start = |home: &Path, arguments: &[&str]| {
+        let mut command = Command::new(&haft);
+        command.env_clear().arg("--home").arg(home).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let began = Instant::now();
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+        began.elapsed()
+    };
+    let tools = ["tools", "--session", SHORT];
+    let run = ["run", "--dry-run", "--model", "demo", "--session", MIDDLE, "Hello."];
+    let cases: [(&str, &[&str]); 2] = [
+        ("a process that opens the store", &tools),
+        ("the same, and reads 1,000 records of a session", &run),
+    ];
+    for (name, arguments) in cases {
+        let mut taken = [const { Vec::new() }; 3];
+        for _ in 0..ROUNDS {
+            taken[0].push(start(large, arguments));
+            taken[1].push(start(small, arguments));
+            forget_pages(large);
+            taken[2].push(start(large, arguments));
+        }
+        let [large, small, cold] = taken.map(|taken| median(&millis(&taken)));
+        goals.at_most(name, large, 50.0, "ms");
+        goals.at_most(&format!("{name}, cold"), cold, 50.0, "ms");
+        goals.note("against a store that holds little", large / small, "x");
+    }
+}
+
+/// Opening store and session, and then what is read once for its next run.
+fn resumes(goals: &mut Goals, large: &Path, small: &Path) {
+    let runtime = runtime();
+    let resume = |home: &Path, choice: SessionChoice| -> (Duration, Duration, usize) {
+        runtime.block_on(async {
+            let began = Instant::now();
+            let store = Arc::new(SqliteStore::open(home, RealClock.now()).unwrap());
+            let world = RealWorld::over(store.clone(), |_| ());
+            let session = world.open(choice).await;
+            let opened = began.elapsed();
+            let began = Instant::now();
+            let messages = conversation(store.as_ref(), session.id()).await.unwrap().len();
+            let tail = began.elapsed();
+            session.close().await.unwrap();
+            (opened, tail, messages)
+        })
+    };
+    let of = |name: &str| SessionChoice::Id(name.into());
+    let cases = [
+        ("100 records", of(SHORT), 100),
+        ("1,000 records", of(MIDDLE), 1_000),
+        ("10,000 records", of(LONG), 10_000),
+        ("the newest", SessionChoice::Last, 100),
+    ];
+    for (name, choice, records) in cases {
+        let mut taken = [const { (Vec::new(), Vec::new()) }; 3];
+        for _ in 0..ROUNDS {
+            for (at, home) in [large, small, large].into_iter().enumerate() {
+                if at == 2 {
+                    forget_pages(large);
+                }
+                let (opened, tail, messages) = resume(home, choice.clone());
+                assert!(messages > records / 5, "{messages}");
+                taken[at].0.push(opened);
+                taken[at].1.push(tail);
+            }
+        }
+        let [large, small, cold] = taken.map(|(opened, tail)| (millis(&opened), millis(&tail)));
+        goals.at_most(&format!("resuming a session: {name}"), median(&large.0), 20.0, "ms");
+        goals.at_most(&format!("resuming a session: {name}, cold"), median(&cold.0), 20.0, "ms");
+        goals.note("9 of 10", percentile(&large.0, 0.9), "ms");
+        goals.note("against a store that holds little", median(&large.0) / median(&small.0), "x");
+        goals.note("its tail", median(&large.1), "ms");
+        goals.note("its tail, cold", median(&cold.1), "ms");
+    }
+}
+
+fn file(home: &Path) -> PathBuf {
+    home.join("haft.db")
+}
+
+/// Lets the system forget what it has read of the database.
+fn forget_pages(home: &Path) {
+    fadvise(File::open(file(home)).unwrap(), 0, None, Advice::DontNeed).unwrap();
+}
+
+/// The binary that people run, built if it is not there.
+fn release_binary() -> PathBuf {
+    let built = Command::new(env!("CARGO")).args(["build", "--release", "--package", "haft-cli"]).status();
+    assert!(built.unwrap().success(), "the binary cannot be built");
+    target().join("release").join(format!("haft{}", std::env::consts::EXE_SUFFIX))
+}
