@@ -40,8 +40,8 @@ struct State {
     saved: u32,
     /// What no record tells of yet.
     untold: Vec<Untold>,
-    /// What the mutations of the batch at hand wrote.
-    written: Vec<(CallId, WorkspaceVersion)>,
+    /// What the mutations of each agent's batch at hand wrote.
+    written: Vec<Written>,
 }
 
 /// The message of the run.
@@ -51,6 +51,13 @@ struct RunMessage {
     text: String,
     /// Nothing but drafts that the host published by itself.
     is_draft: bool,
+}
+
+/// What a mutation wrote.
+struct Written {
+    by: InvocationId,
+    call: CallId,
+    version: WorkspaceVersion,
 }
 
 struct Untold {
@@ -82,10 +89,14 @@ impl Publication {
         self.state().explicit > 0
     }
 
-    /// Keeps in mind what a mutation of the batch at hand wrote.
-    pub(crate) fn wrote(&self, call: &CallId, versions: &[WorkspaceVersion]) {
-        let mut state = self.state();
-        state.written.extend(versions.iter().map(|version| (call.clone(), version.clone())));
+    /// Keeps in mind what a mutation of the batch at hand of `by` wrote.
+    pub(crate) fn wrote(&self, by: &InvocationId, call: &CallId, versions: &[WorkspaceVersion]) {
+        let written = |version: &WorkspaceVersion| Written {
+            by: by.clone(),
+            call: call.clone(),
+            version: version.clone(),
+        };
+        self.state().written.extend(versions.iter().map(written));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -200,9 +211,9 @@ impl RunControl for Steering {
 }
 
 impl Driver {
-    /// Begins a batch: what an earlier one wrote is published no more.
+    /// Begins a batch: what an earlier one of this agent wrote is published no more.
     pub(crate) fn begin_publication(&self) {
-        self.shared.publication.state().written.clear();
+        self.shared.publication.state().written.retain(|written| written.by != self.invocation);
     }
 
     /// Notes what went into the conversation and no record tells of, as the work of `call`.
@@ -247,8 +258,8 @@ impl Driver {
         let Some(last) = last else { return Ok(()) };
         let version = {
             let state = publication.state();
-            let of_last = state.written.iter().rev().find(|(call, _)| *call == last.result.call_id);
-            of_last.map(|(_, version)| version.clone())
+            let of_last = state.written.iter().rev().find(|written| written.call == last.result.call_id);
+            of_last.map(|written| written.version.clone())
         };
         let Some(version) = version else { return Ok(()) };
         let is_text = TEXT_SUFFIXES.iter().any(|suffix| version.path.as_str().ends_with(suffix));

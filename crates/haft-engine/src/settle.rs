@@ -45,7 +45,7 @@ impl Driver {
         identity.check(&result)?;
         let (artifacts, files, workspace) = split(changes);
         self.session.artifacts.settle(&self.invocation, &artifacts.iter().collect::<Vec<_>>());
-        self.shared.publication.wrote(started.call_id(), &workspace);
+        self.shared.publication.wrote(&self.invocation, started.call_id(), &workspace);
         let workspace = self.workspace_files(&workspace);
         let facts = &started.tool().declaration().facts;
         if facts.effect.controls() {

@@ -136,7 +136,7 @@ fn delegate() -> Result<ToolDeclaration, SchemaError> {
             },
         }),
         &["agentId", "task"],
-        Effect::Control,
+        Effect::WriteControl,
     )?;
     Ok(declaration.with_facts(|facts| {
         facts.example = object(json!({
@@ -161,7 +161,7 @@ fn handoff() -> Result<ToolDeclaration, SchemaError> {
             },
         }),
         &["agentId", "brief"],
-        Effect::Control,
+        Effect::WriteControl,
     )?;
     Ok(declaration.with_facts(|facts| {
         facts.placement = Placement::MustBeLast;

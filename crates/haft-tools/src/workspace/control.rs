@@ -155,6 +155,11 @@ impl Tool for Finish {
         &self.declaration
     }
 
+    /// Nothing: it does not wait for what agents still do, which is stopped by it (DEL-15).
+    fn touches(&self, _arguments: &PreparedArguments) -> Touches {
+        Touches::Nothing
+    }
+
     fn call<'a>(
         &'a self,
         _call: &'a StartedCall,
