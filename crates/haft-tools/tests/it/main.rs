@@ -19,3 +19,4 @@ mod skills;
 mod support;
 mod workspace;
 mod worldinfo;
+mod workspace_model;

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use crate::support::Invocation;
 
 /// A run: its files, and the tools that all its agents share.
-struct Run {
+pub(crate) struct Run {
     files: Arc<RunFiles>,
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Run {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let tools = [workspace::tools().unwrap(), workspace::control_tools().unwrap()].concat();
         Self { files: Arc::default(), tools }
     }
@@ -32,7 +32,7 @@ impl Run {
         services
     }
 
-    fn agent(&self, invocation: &str) -> Invocation {
+    pub(crate) fn agent(&self, invocation: &str) -> Invocation {
         self.narrow(invocation, WorkspaceRoots::default())
     }
 
@@ -40,11 +40,11 @@ impl Run {
         Invocation::new(self.tools.clone(), self.services(invocation, roots))
     }
 
-    fn put(&self, path: &str, bytes: &[u8]) {
+    pub(crate) fn put(&self, path: &str, bytes: &[u8]) {
         self.files.put(WorkspacePath::parse(path).unwrap(), Arc::from(bytes));
     }
 
-    fn file(&self, path: &str) -> Option<String> {
+    pub(crate) fn file(&self, path: &str) -> Option<String> {
         let path = WorkspacePath::parse(path).unwrap();
         let file = self.files.under(path.root()).into_iter().find(|file| file.path == path)?;
         Some(String::from_utf8(file.bytes.to_vec()).unwrap())
