@@ -15,11 +15,23 @@ pub struct FailingStore {
     left: AtomicU32,
     /// What was taken back cannot be read.
     pub blind: AtomicBool,
+    /// Projects cannot be read.
+    pub lost: AtomicBool,
 }
 
 impl FailingStore {
     pub fn new(inner: Arc<dyn Store>, commits: u32) -> Self {
-        Self { inner, left: AtomicU32::new(commits), blind: AtomicBool::new(false) }
+        Self {
+            inner,
+            left: AtomicU32::new(commits),
+            blind: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on it takes what it is given.
+    pub fn recover(&self) {
+        self.left.store(u32::MAX, Ordering::SeqCst);
     }
 }
 
@@ -165,6 +177,9 @@ impl ProjectRows for FailingStore {
     }
 
     fn project<'a>(&'a self, id: &'a ProjectId) -> BoxFuture<'a, Result<Option<ProjectRow>, StoreError>> {
+        if self.lost.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Err(full())));
+        }
         self.inner.project(id)
     }
 
