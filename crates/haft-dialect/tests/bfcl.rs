@@ -218,10 +218,13 @@ fn questions_are_no_calls() {
     let irrelevant: Vec<&Question> =
         questions.iter().filter(|question| question.id.contains("irrelevance")).collect();
     assert_eq!(irrelevant.len(), 1124);
+    let (step, others) = share();
     let mut found = BTreeSet::new();
-    for question in irrelevant {
+    for (number, question) in irrelevant.into_iter().enumerate() {
         let tools = question.tools();
-        for dialect in [Dialect::Auto, Dialect::Hermes, Dialect::Pythonic, Dialect::ArtifactXml] {
+        // Where the dialect is left open every question counts; the others get their share.
+        let others = others.iter().copied().enumerate().filter(|(other, _)| (number + other) % step == 0);
+        for dialect in std::iter::once(Dialect::Auto).chain(others.map(|(_, dialect)| dialect)) {
             let parsed = parse(
                 &question.text,
                 dialect,

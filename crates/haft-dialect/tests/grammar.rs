@@ -132,7 +132,7 @@ fn free_text_stands_beside_calls() {
             assert!(!free.fits(text), "{dialect}: {text}");
         }
     }
-    let hermes = grammar(Dialect::Hermes, true);
+    let hermes = grammar(Dialect::Hermes, false);
     let call = written(Dialect::Hermes, &[("jobs_list", json!({}))]);
     for text in
         [format!("I look with `ls`.\n{call}"), format!("{call}\nDone."), format!("<think>a</think>\n{call}")]
@@ -141,6 +141,39 @@ fn free_text_stands_beside_calls() {
     }
     for text in [format!("`{call}`"), format!("```\n{call}\n```"), format!("Open ` code\n{call}")] {
         assert!(!hermes.fits(&text), "{text}");
+    }
+}
+
+#[test]
+fn a_demanded_call_comes_at_once() {
+    for dialect in all() {
+        let [free, required] = [grammar(dialect, false), grammar(dialect, true)];
+        let call = written(dialect, &[("jobs_list", json!({}))]);
+        for before in ["", "<think>One look first.</think>\n"] {
+            for (end, _) in call.char_indices().skip(1).step_by(7) {
+                let text = format!("{before}{}", &call[..end]);
+                assert!(required.begins(&text) && free.begins(&text), "{dialect}: {text}");
+                assert!(!required.fits(&text), "{dialect}: {text}");
+            }
+            assert!(required.fits(&format!("{before}{call}")), "{dialect}: {call}");
+            // Prose is free where nothing is demanded, and not begun where a call is.
+            for prose in ["J", "ok ", "Let me see.\n"] {
+                let text = format!("{before}{prose}");
+                assert!(free.begins(&text) && !required.begins(&text), "{dialect}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_demanded_tools_only_those_are_called() {
+    let tools: Vec<_> = tools().into_iter().filter(|tool| tool.name == "tide_table").collect();
+    let contract = Contract { tools: &tools, required: true, most_calls: 2 };
+    for dialect in all() {
+        let grammar = Gbnf::read(&gbnf(dialect, &Tags::default(), &contract).unwrap());
+        let [wanted, other] = [("tide_table", json!({"port": "Brest"})), ("jobs_list", json!({}))];
+        assert!(grammar.fits(&written(dialect, &[wanted])), "{dialect}");
+        assert!(!grammar.fits(&written(dialect, &[other])), "{dialect}");
     }
 }
 

@@ -18,7 +18,7 @@ use crate::write::values::{is_word, push_json_string};
 use crate::{CannotCarry, DeclaredTool, Dialect, Tags, Uncarried};
 
 /// The grammar, in llama.cpp's GBNF, of an answer in `dialect`: visible text, and calls of the turn's tools alone, each with
-/// its declared parameters in their order.
+/// its declared parameters in their order. Where a call is demanded, nothing but reasoning stands before it.
 ///
 /// ```
 /// use haft_dialect::{Contract, DeclaredTool, Dialect, Tags, gbnf};
@@ -56,7 +56,8 @@ pub fn gbnf(dialect: Dialect, tags: &Tags, contract: &Contract<'_>) -> Result<St
         calls.push(values.rules.rule("call", body));
     }
     let batch = batch(layout, contract, &calls, &mut values);
-    let lead = lead(layout, &plain, &mut values);
+    // Where a call is demanded it comes at once: a small model that may write prose first goes on with it to the token limit.
+    let lead = if contract.required { String::new() } else { lead(layout, &plain, &mut values) };
     let with_calls = match layout.place {
         TextPlace::Around => format!("{lead} {batch} (\"\\n\" {answer})?"),
         TextPlace::Before => format!("{lead} {batch}"),

@@ -22,7 +22,7 @@ use crate::{CannotCarry, DeclaredTool};
 pub struct Contract<'a> {
     /// The tools that may be called.
     pub tools: &'a [DeclaredTool],
-    /// Whether there must be a call.
+    /// Whether there must be a call. Then nothing but reasoning stands before it.
     pub required: bool,
     /// Calls that one answer may hold, at most. Small models repeat a call for as long as they may.
     pub most_calls: usize,

@@ -235,7 +235,20 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if source.ends_at(body)? || source.byte(body) != Some(b'{') {
             return Ok(false);
         }
+        if !declared && self.text_follows(body)? {
+            return Ok(false);
+        }
         self.call_to(name, at, body)
+    }
+
+    /// Whether anything but the next recipient stands behind the JSON that begins here.
+    fn text_follows(&self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        let Ok(found) = call_json::value_at(source, at)? else { return Ok(false) };
+        if self.only_ends_follow(found.end)? {
+            return Ok(false);
+        }
+        Ok(!source.has_word(source.skip_blanks(found.end), ">>>")?)
     }
 
     /// `>>>N␤…`

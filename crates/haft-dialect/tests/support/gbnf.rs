@@ -52,17 +52,25 @@ impl Gbnf {
 
     /// Whether the whole text fits, run as llama.cpp does: every way on at once, letter by letter.
     pub(crate) fn fits(&self, text: &str) -> bool {
-        let mut letters = text.chars();
+        let mut open = HashSet::new();
+        self.ways_behind(text).into_iter().for_each(|way| self.expand(&mut open, way, None));
+        open.contains(&None)
+    }
+
+    /// Whether the text can be the beginning of one that fits.
+    pub(crate) fn begins(&self, text: &str) -> bool {
+        !self.ways_behind(text).is_empty()
+    }
+
+    /// The ways on behind a text.
+    fn ways_behind(&self, text: &str) -> Vec<Option<Rc<Stack>>> {
         let mut ways: Vec<Option<Rc<Stack>>> = vec![Some(Rc::new(Stack { node: self.root(), below: None }))];
-        loop {
-            let next = letters.next();
+        for next in text.chars() {
             let mut open = HashSet::new();
-            ways.into_iter().for_each(|way| self.expand(&mut open, way, next));
-            if next.is_none() {
-                return open.contains(&None);
-            }
+            ways.into_iter().for_each(|way| self.expand(&mut open, way, Some(next)));
             ways = open.into_iter().flatten().map(|way| way.below.clone()).collect();
         }
+        ways
     }
 
     fn root(&self) -> Rc<Node> {
