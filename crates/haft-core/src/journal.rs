@@ -6,6 +6,7 @@
 mod agent_run;
 mod batch;
 mod chain;
+mod compaction;
 mod input;
 mod payload;
 
@@ -15,6 +16,7 @@ pub use agent_run::{
 };
 pub use batch::{Batch, Committed, NewFile, NewRecord};
 pub use chain::{ChainFault, FORMAT_VERSION, Head, SealedRecord, check_chain};
+pub use compaction::{CompactedCall, ContextCompacted};
 pub use input::{ChatImported, WorldInfoActivated};
 pub use payload::{
     AgentTaskCreated, ArtifactRef, ConsentClosed, ContextAssembled, FileRef, GrantGiven, GrantRevoked,

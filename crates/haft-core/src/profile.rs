@@ -172,6 +172,21 @@ impl Reuse {
     }
 }
 
+/// When older messages are summed up by the model, so that a long conversation fits into what it takes (PRV-04).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Compaction {
+    /// At how many percent of what a request may have; 0 is never. It says nothing where nobody knows what the model takes.
+    pub at: u8,
+}
+
+impl Compaction {
+    /// True if nothing is ever summed up.
+    pub fn is_off(&self) -> bool {
+        self.at == 0
+    }
+}
+
 /// A resolved profile.
 ///
 /// ```
@@ -221,6 +236,9 @@ pub struct Profile {
     pub spill: SpillPolicy,
     /// Times of consent.
     pub consent: ConsentTimes,
+    /// When older messages are summed up.
+    #[serde(default, skip_serializing_if = "Compaction::is_off")]
+    pub compact: Compaction,
     /// What content from outside changes.
     #[serde(default)]
     pub taint: Taint,
@@ -300,6 +318,7 @@ impl Profile {
             renderer: Renderer::Markdown,
             spill: SpillPolicy::default(),
             consent: ConsentTimes::default(),
+            compact: Compaction::default(),
             taint: Taint::default(),
             repairs: Repairs::default(),
             approval: ApprovalMode::default(),

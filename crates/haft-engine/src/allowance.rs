@@ -151,7 +151,8 @@ pub(crate) fn bytes_of(request: &ModelRequest) -> u64 {
     messages.fold(all as u64, u64::saturating_add)
 }
 
-fn message_bytes(message: &Message) -> u64 {
+/// Bytes that a message counts for.
+pub(crate) fn message_bytes(message: &Message) -> u64 {
     match message {
         Message::User(text) => text.len() as u64,
         Message::Assistant { text, raw, calls, .. } => {

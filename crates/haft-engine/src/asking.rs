@@ -16,6 +16,7 @@ use haft_core::{ErrorCode, InvocationId, RunId, ToolChoice, ToolTurnContract};
 use serde_json::{Map, json};
 
 use crate::allowance::{Affordable, Allowance, afford, bytes_of, spent};
+use crate::compact::room_for_request;
 use crate::error::EngineError;
 use crate::run::{Driver, EventSink};
 use crate::session::SessionInner;
@@ -120,7 +121,7 @@ impl Driver {
         }
     }
 
-    fn request(&self, contract: &ToolTurnContract, messages: &[Message]) -> ModelRequest {
+    pub(crate) fn request(&self, contract: &ToolTurnContract, messages: &[Message]) -> ModelRequest {
         let profile = &self.options.profile;
         ModelRequest {
             agent: self.agent.clone(),
@@ -145,19 +146,24 @@ impl Driver {
 
     /// Shortens old results so that request and answer fit into `room` tokens; gives how many.
     fn make_room(&self, request: &mut ModelRequest, room: u64) -> u64 {
-        let answer = request.max_tokens.map_or(room / 8, u64::from).min(room / 2);
-        let most = self.bounds.meter.bytes_for(room.saturating_sub(answer));
+        let most = self.bounds.meter.bytes_for(room_for_request(request, room));
         trim::fit(request, most, self.options.profile.renderer)
     }
 
     /// Milliseconds that a turn may take; none is no limit. All but the last leave time for that.
-    fn time_of_a_turn(&self, is_last: bool) -> Option<u64> {
+    pub(crate) fn time_of_a_turn(&self, is_last: bool) -> Option<u64> {
         let ledger = &self.bounds.ledger;
         let end = if is_last { ledger.ends_at() } else { self.bounds.work_ends_at(&self.tools) };
         end.map(|end| end.since(self.session.clock().now()))
     }
 
-    fn settle_turn(&mut self, reservation: Reservation, is_metered: bool, bytes: u64, answer: &ModelTurn) {
+    pub(crate) fn settle_turn(
+        &mut self,
+        reservation: Reservation,
+        is_metered: bool,
+        bytes: u64,
+        answer: &ModelTurn,
+    ) {
         let used = if is_metered || answer.usage.is_some() {
             let calls = serde_json::to_string(&answer.calls).map_or(0, |text| text.len());
             let written = answer.text.len() + answer.reasoning.len() + calls;

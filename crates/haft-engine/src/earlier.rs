@@ -200,6 +200,7 @@ impl Earlier {
                 | Payload::ChatCommitted(_)
                 | Payload::DirectOutputCaptured(_)
                 | Payload::DriftRecoveryAttempted(_)
+                | Payload::ContextCompacted(_)
                 | Payload::PersistPromoted(_)
                 | Payload::RunFailed(_)
                 | Payload::RunPartialSuccess(_)

@@ -159,6 +159,7 @@ pub async fn grants_of(store: &dyn Store, session: &SessionId) -> Result<Vec<Gra
                 | Payload::ChatCommitted(_)
                 | Payload::DirectOutputCaptured(_)
                 | Payload::DriftRecoveryAttempted(_)
+                | Payload::ContextCompacted(_)
                 | Payload::PersistPromoted(_)
                 | Payload::RunFailed(_)
                 | Payload::RunPartialSuccess(_)

@@ -1,10 +1,11 @@
 //! The conversation of a session, read back from its journal: what a model is told of earlier runs, what people see, and
 //! the events of a stored run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use haft_core::event::RunEvent;
-use haft_core::journal::{Payload, SealedRecord};
+use haft_core::exit::Role;
+use haft_core::journal::{CompactedCall, Payload, SealedRecord};
 use haft_core::message::{Message, ResultMessage};
 use haft_core::ports::Store;
 use haft_core::render::Renderer;
@@ -12,6 +13,7 @@ use haft_core::{CallId, CompiledTools, RequestedCall, RunId, SessionId, ToolResu
 use serde_json::{Map, Value};
 
 use crate::committed;
+use crate::compact;
 use crate::error::EngineError;
 use crate::foreground::Foreground;
 use crate::imported;
@@ -21,32 +23,79 @@ use crate::taken::{Taken, taken_result};
 
 /// The messages of all runs of a session that had a prompt, oldest first.
 pub async fn conversation(store: &dyn Store, session: &SessionId) -> Result<Vec<Message>, EngineError> {
-    messages(store, session, Renderer::Plain).await
-}
-
-pub(crate) async fn messages(
-    store: &dyn Store,
-    session: &SessionId,
-    renderer: Renderer,
-) -> Result<Vec<Message>, EngineError> {
     let mut all = Vec::new();
     for run in store.runs(Some(session)).await? {
-        all.extend(run_messages(store, &run.id, renderer).await?);
+        let records = store.records(&run.id).await?;
+        all.extend(messages_of(store, &run.id, &records, Renderer::Plain).await?);
     }
     Ok(all)
 }
 
-/// The messages of one run; none for single calls, which are no conversation.
-pub(crate) async fn run_messages(
-    store: &dyn Store,
-    run: &RunId,
-    renderer: Renderer,
-) -> Result<Vec<Message>, EngineError> {
-    let records = store.records(run).await?;
-    messages_of(store, run, &records, renderer).await
+/// What a model reads of earlier runs: where older messages were summed up, the summary in their place.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) messages: Vec<Message>,
+    /// The calls that the summary stands for.
+    pub(crate) compacted: Vec<CompactedCall>,
 }
 
-/// As [`run_messages`], where the records of the run are at hand.
+impl Past {
+    /// All runs of a session.
+    pub(crate) async fn read(
+        store: &dyn Store,
+        session: &SessionId,
+        renderer: Renderer,
+    ) -> Result<Self, EngineError> {
+        let mut past = Self::default();
+        for run in store.runs(Some(session)).await? {
+            past.add(store, &run.id, renderer).await?;
+        }
+        Ok(past)
+    }
+
+    /// Adds a run. A summary that was made in it stands for all that came before the run; what it says of the run itself stays too.
+    pub(crate) async fn add(
+        &mut self,
+        store: &dyn Store,
+        run: &RunId,
+        renderer: Renderer,
+    ) -> Result<(), EngineError> {
+        let records = store.records(run).await?;
+        if let Some((text, calls)) = summed_up(&records)? {
+            self.compacted.extend(calls);
+            self.messages = vec![Message::User(compact::summary(&text, &self.compacted))];
+        }
+        self.messages.extend(messages_of(store, run, &records, renderer).await?);
+        Ok(())
+    }
+}
+
+/// The newest summary that was made in a run for whoever spoke to the person, and the calls that its summaries stand for.
+fn summed_up(records: &[SealedRecord]) -> Result<Option<(String, Vec<CompactedCall>)>, EngineError> {
+    let mut children = HashSet::new();
+    let (mut newest, mut calls) = (None, Vec::new());
+    for record in records {
+        if record.kind != "context_assembled" && record.kind != "context_compacted" {
+            continue;
+        }
+        let Some(bytes) = record.payload.as_deref() else { continue };
+        match Payload::read(&record.kind, bytes)? {
+            Payload::ContextAssembled(body) => {
+                if body.task.is_some_and(|task| task.role == Role::Child) {
+                    children.insert(body.invocation);
+                }
+            }
+            Payload::ContextCompacted(body) if !children.contains(&body.invocation) => {
+                calls.extend(body.calls);
+                newest = Some(body.text);
+            }
+            _ => {}
+        }
+    }
+    Ok(newest.map(|text| (text, calls)))
+}
+
+/// The messages of one run, whose records are at hand; none for single calls, which are no conversation.
 pub(crate) async fn messages_of(
     store: &dyn Store,
     run: &RunId,
@@ -130,6 +179,7 @@ pub(crate) async fn messages_of(
             | Payload::ToolCallCompleted(_)
             | Payload::ToolCallFailed(_)
             | Payload::ModelRequestFailed(_)
+            | Payload::ContextCompacted(_)
             | Payload::ChatImported(_)
             | Payload::WorldInfoActivated(_)
             | Payload::ToolCallRequested(_)

@@ -14,6 +14,7 @@ mod batch;
 mod bounds;
 mod chat;
 mod committed;
+mod compact;
 mod consent;
 mod context;
 mod drift;

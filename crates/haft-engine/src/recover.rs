@@ -261,6 +261,7 @@ fn open_calls(records: &[SealedRecord]) -> Result<Open, EngineError> {
             | Payload::ChatImported(_)
             | Payload::WorldInfoActivated(_)
             | Payload::ContextAssembled(_)
+            | Payload::ContextCompacted(_)
             | Payload::ModelRequestCreated(_)
             | Payload::ModelRequestFailed(_)
             | Payload::GrantGiven(_)

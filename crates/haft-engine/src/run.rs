@@ -11,7 +11,7 @@ use haft_core::chat::ChatHistory;
 use haft_core::event::RunEvent;
 use haft_core::exit::{ExitPolicy, Terms};
 use haft_core::journal::{
-    ContextAssembled, GrantGiven, Head, Payload, RunEnded, RunStarted, RunStatus, TaskLink,
+    CompactedCall, ContextAssembled, GrantGiven, Head, Payload, RunEnded, RunStarted, RunStatus, TaskLink,
 };
 use haft_core::lorebook::WorldInfoActivation;
 use haft_core::notes::SessionNotes;
@@ -191,6 +191,8 @@ pub(crate) struct Driver {
     pub(crate) team: Option<Arc<Team>>,
     /// What it gives back to its caller.
     pub(crate) returned: Option<TaskReturn>,
+    /// The calls that a summary stands for in its conversation.
+    pub(crate) compacted: Vec<CompactedCall>,
     pub(crate) tools: CompiledTools,
     pub(crate) gate: Gate,
     pub(crate) writer: RunWriter,
@@ -341,6 +343,7 @@ impl Driver {
             task,
             team,
             returned: None,
+            compacted: Vec::new(),
             tools,
             gate,
             writer,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use haft_core::consent::ConsentEnvironment;
 use haft_core::grant::Grant;
-use haft_core::message::Message;
 use haft_core::ports::{Clock, Ids, Lease, Model, NewSession, SessionRow, Store, StoreError, Timestamp};
 use haft_core::render::Renderer;
 use haft_core::{Digest, GrantId, Payload, ProjectId, RequestedCall, RunId, SessionId};
@@ -19,6 +18,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::grants::{GrantBook, HeldGrant};
 use crate::handle::RunHandle;
+use crate::history::Past;
 use crate::outside::Outside;
 use crate::persist::Kept;
 use crate::recover::{self, Recovered};
@@ -67,7 +67,7 @@ pub(crate) struct SessionInner {
 /// The messages of the session's earlier runs, as one renderer writes them.
 pub(crate) struct Conversation {
     pub(crate) renderer: Renderer,
-    pub(crate) messages: Vec<Message>,
+    pub(crate) past: Past,
 }
 
 impl SessionInner {

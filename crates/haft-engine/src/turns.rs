@@ -21,7 +21,7 @@ use crate::context::Stopper;
 use crate::drift::call_required;
 use crate::ending::Ending;
 use crate::error::EngineError;
-use crate::history;
+use crate::history::{self, Past};
 use crate::identity::Identity;
 use crate::persist;
 use crate::render::result_message;
@@ -57,9 +57,9 @@ pub(crate) async fn converse(
     let waiting = session.clone();
     let mut conversation = waiting.turn.lock().await;
     let renderer = options.profile.renderer;
-    let mut earlier = match conversation.take() {
-        Some(read) if read.renderer == renderer => read.messages,
-        Some(_) | None => history::messages(session.store(), &session.lease.session, renderer).await?,
+    let mut past = match conversation.take() {
+        Some(read) if read.renderer == renderer => read.past,
+        Some(_) | None => Past::read(session.store(), &session.lease.session, renderer).await?,
     };
     let files = match options.profile.run_kind {
         RunKind::Chat => RunFiles::default(),
@@ -71,7 +71,8 @@ pub(crate) async fn converse(
     };
     let asked = Some((prompt.clone(), model.clone()));
     let mut driver = Driver::begin(session, run.clone(), asked, options, stopper, (files, world_info))?;
-    let mut messages = history::fit_to(earlier.clone(), &driver.tools);
+    let mut messages = history::fit_to(past.messages.clone(), &driver.tools);
+    driver.compacted.clone_from(&past.compacted);
     messages.push(Message::User(driver.writer.mask.text(&prompt, View::Model).into_owned()));
     driver.add_world_info(&mut messages);
     let ended = work_through(&mut driver, model, messages).await;
@@ -103,8 +104,8 @@ pub(crate) async fn converse(
         *waiting.kept.lock().await = kept;
     }
     // The next run of this session need not read what this one wrote, nor what came before.
-    earlier.extend(history::run_messages(waiting.store(), &run, renderer).await?);
-    *conversation = Some(Conversation { renderer, messages: earlier });
+    past.add(waiting.store(), &run, renderer).await?;
+    *conversation = Some(Conversation { renderer, past });
     Ok(RunOutcome { run, status, text, error_code: code, message, head })
 }
 
@@ -135,6 +136,8 @@ async fn work_through(
 /// The conversation while a run works on it.
 pub(crate) struct Talk {
     pub(crate) messages: Vec<Message>,
+    /// Where the message stands with which the work began.
+    pub(crate) opening: usize,
     /// The newest visible text of the model.
     pub(crate) text: String,
     /// Turns that were asked for.
@@ -149,7 +152,8 @@ pub(crate) struct Talk {
 
 impl Talk {
     fn new(messages: Vec<Message>) -> Self {
-        Self { messages, text: String::new(), turn: 0, told: Vec::new(), drifts: 0, is_adrift: false }
+        let (opening, text, told) = (messages.len().saturating_sub(1), String::new(), Vec::new());
+        Self { messages, opening, text, turn: 0, told, drifts: 0, is_adrift: false }
     }
 
     /// Adds what the host has to say; the next request's record tells of it.
@@ -207,6 +211,7 @@ impl Driver {
             return Ok(Next::LastTurn(Ending::Rounds(rounds)));
         }
         self.tell_news(talk);
+        self.compact(model, talk, talk.turn.saturating_add(1)).await?;
         let contract = self.contract();
         let told = std::mem::take(&mut talk.told);
         let ask = Ask { turn: talk.turn.saturating_add(1), contract: &contract, note: None, told };

@@ -7,10 +7,11 @@ use haft_core::ports::{RedactionError, StoreError, Timestamp};
 use haft_core::{Digest, Payload, RunId, SealedRecord, SessionId};
 
 /// Kinds whose payloads carry text of people, models or tools.
-const REDACTABLE: [&str; 20] = [
+const REDACTABLE: [&str; 21] = [
     "run_started",
     "chat_imported",
     "world_info_activated",
+    "context_compacted",
     "model_request_created",
     "model_turn_completed",
     "model_request_failed",

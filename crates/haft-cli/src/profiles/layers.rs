@@ -118,6 +118,7 @@ impl Layer {
             execution: self.running.mode(),
             max_workers: self.running.max_workers(),
             reuse: self.running.reuse(),
+            compact: self.running.compact(),
             taint: self.running.taint(),
             repairs: self.running.repairs(),
             renderer: self.renderer.unwrap_or(Renderer::Markdown),

@@ -1,10 +1,10 @@
-//! How the calls of a profile run: `execution`, `dedupe`, `cache`, `taint`, `repairs` and `approval` of its file (CONFLICT-01, CONFLICT-12,
+//! How the calls of a profile run: `execution`, `dedupe`, `cache`, `taint`, `repairs`, `approval` and `compact` of its file (CONFLICT-01, CONFLICT-12,
 //! CONFLICT-16, CFG-03).
 
 use std::fmt::Write;
 
 use haft_core::Profile;
-use haft_core::profile::{ApprovalMode, ExecutionMode, Repairs, Reuse, Taint};
+use haft_core::profile::{ApprovalMode, Compaction, ExecutionMode, Repairs, Reuse, Taint};
 
 use crate::document::reader::TableReader;
 
@@ -22,9 +22,10 @@ pub(super) struct Running {
     taint_ask: Option<bool>,
     repairs_ask: Option<bool>,
     approval: Option<ApprovalMode>,
+    compact_at: Option<u8>,
 }
 
-/// Reads the six tables of a profile.
+/// Reads the seven tables of a profile.
 pub(super) fn read(root: &TableReader<'_>) -> Running {
     let mut running = Running::default();
     if let Some(execution) = root.table("execution") {
@@ -59,6 +60,10 @@ pub(super) fn read(root: &TableReader<'_>) -> Running {
         running.approval = approval.word("mode", &["off", "ask"]).and_then(|at| modes.get(at).copied());
         approval.finish();
     }
+    if let Some(compact) = root.table("compact") {
+        running.compact_at = compact.whole("at", 0, 100).and_then(|percent| u8::try_from(percent).ok());
+        compact.finish();
+    }
     running
 }
 
@@ -77,6 +82,7 @@ impl Running {
             taint_ask: self.taint_ask.or(below.taint_ask),
             repairs_ask: self.repairs_ask.or(below.repairs_ask),
             approval: self.approval.or(below.approval),
+            compact_at: self.compact_at.or(below.compact_at),
         }
     }
 
@@ -94,6 +100,10 @@ impl Running {
 
     pub(super) fn repairs(&self) -> Repairs {
         self.repairs_ask.map_or_else(Repairs::default, |ask| Repairs { ask })
+    }
+
+    pub(super) fn compact(&self) -> Compaction {
+        self.compact_at.map_or_else(Compaction::default, |at| Compaction { at })
     }
 
     pub(super) fn approval(&self) -> ApprovalMode {
@@ -135,6 +145,9 @@ pub(super) fn write(out: &mut String, profile: &Profile) -> std::fmt::Result {
     }
     if let Some(seconds) = reuse.cache_ttl_s {
         writeln!(out, "cache:\n  enabled: true\n  ttl_s: {seconds}")?;
+    }
+    if !profile.compact.is_off() {
+        writeln!(out, "compact:\n  at: {}", profile.compact.at)?;
     }
     writeln!(out, "taint:\n  ask: {}", profile.taint.ask)?;
     if !profile.repairs.ask {

@@ -184,3 +184,32 @@ fn an_answer_that_is_cut_off_runs_nothing() {
     assert!(!run.stderr.contains("→"), "{run}");
     assert_eq!(home.haft(&["audit", "verify"]).exit, Some(0));
 }
+
+// PRV-04: an entry says what its model takes, a profile when older messages are summed up.
+#[test]
+fn a_conversation_that_outgrows_its_model_is_summed_up() {
+    let home = Home::new();
+    let model = server(|stream| {
+        say(
+            stream,
+            "200 OK",
+            "text/event-stream",
+            "data: {\"choices\":[{\"delta\":{\"content\":\"Good day.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+        );
+    });
+    home.write("home/haft.toml", &format!("[models.small]\nurl = \"{model}\"\ncontext_tokens = 2000\n"));
+    home.write("home/profiles/mine.md", "---\ncompact:\n  at: 50\n---\nBe brief.\n");
+    let shown = home.haft(&["profile", "show", "mine"]).stdout;
+    assert!(shown.contains("\ncompact:\n  at: 50\n"), "{shown}");
+    let prompt = "Moss. ".repeat(250);
+    let run = home.haft(&["run", "--model", "small", "--profile", "mine", &prompt]);
+    assert_eq!(run.exit, Some(0), "{run}");
+    assert!(!home.haft(&["audit", "show"]).stdout.contains("context_compacted"));
+    let run = home.haft(&["run", "--model", "small", "--session", "last", &prompt]);
+    assert_eq!((run.exit, run.stdout.as_str()), (Some(0), "Good day.\n"), "{run}");
+    let shown = home.haft(&["audit", "show"]);
+    assert!(shown.stdout.contains("turn 1, 2 messages summed up: Good day."), "{shown}");
+    assert_eq!(home.haft(&["replay"]).exit, Some(0));
+    let seen = home.haft(&["sessions", "show", "last"]).stdout;
+    assert_eq!(seen.matches("> Moss.").count(), 2, "{seen}");
+}

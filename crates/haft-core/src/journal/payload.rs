@@ -12,6 +12,7 @@ use super::agent_run::{
     ChatCommitted, DirectOutputCaptured, DriftRecoveryAttempted, PersistPromoted, RunFailed,
     RunPartialSuccess,
 };
+use super::compaction::ContextCompacted;
 use super::input::{ChatImported, WorldInfoActivated};
 use crate::artifact::ArtifactVersion;
 use crate::call::RequestedCall;
@@ -135,6 +136,8 @@ payloads! {
     ChatImported(ChatImported) = "chat_imported";
     /// The world info of the run is found out (WLD-02).
     WorldInfoActivated(WorldInfoActivated) = "world_info_activated";
+    /// Older messages were summed up for want of room (PRV-04).
+    ContextCompacted(ContextCompacted) = "context_compacted";
     /// A model is asked.
     ModelRequestCreated(ModelRequestCreated) = "model_request_created";
     /// A model answered.
@@ -196,6 +199,7 @@ impl Payload {
     pub fn files(&self) -> Vec<&FileRef> {
         match self {
             Self::RunStarted(_)
+            | Self::ContextCompacted(_)
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
             | Self::ModelRequestFailed(_)
@@ -235,6 +239,7 @@ impl Payload {
             | Self::ChatImported(_)
             | Self::WorldInfoActivated(_)
             | Self::ContextAssembled(_)
+            | Self::ContextCompacted(_)
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
             | Self::ModelRequestFailed(_)
@@ -273,6 +278,7 @@ impl Payload {
             | Self::ChatImported(_)
             | Self::WorldInfoActivated(_)
             | Self::ContextAssembled(_)
+            | Self::ContextCompacted(_)
             | Self::ModelRequestCreated(_)
             | Self::ModelTurnCompleted(_)
             | Self::ModelRequestFailed(_)

@@ -57,6 +57,12 @@ impl Mask {
                 };
                 body.calls.iter_mut().fold(said | raw, of_call)
             }
+            Payload::ContextCompacted(body) => {
+                let of_call = |changed, call: &mut crate::journal::CompactedCall| {
+                    self.record(&mut call.alias) || changed
+                };
+                body.calls.iter_mut().fold(self.record(&mut body.text), of_call)
+            }
             Payload::ModelRequestFailed(body) => self.record(&mut body.message),
             Payload::ToolCallRequested(body) => {
                 self.record(&mut body.alias)
@@ -125,6 +131,7 @@ impl Mask {
             | Payload::ChatImported(_)
             | Payload::WorldInfoActivated(_)
             | Payload::ContextAssembled(_)
+            | Payload::ContextCompacted(_)
             | Payload::ModelRequestCreated(_)
             | Payload::ModelTurnCompleted(_)
             | Payload::ModelRequestFailed(_)

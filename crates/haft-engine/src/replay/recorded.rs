@@ -283,6 +283,7 @@ impl Reading {
                 self.is_cut_off = body.error_code.as_deref() == Some(INTERRUPTED);
             }
             Payload::ContextAssembled(_)
+            | Payload::ContextCompacted(_)
             | Payload::ToolCallRequested(_)
             | Payload::ConsentOpened(_)
             | Payload::GrantGiven(_)

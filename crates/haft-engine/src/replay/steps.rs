@@ -22,7 +22,7 @@ pub(super) struct Step {
 }
 
 /// How long the conversation of each agent was when its model was asked first.
-pub(super) type Known = HashMap<InvocationId, u64>;
+pub(super) type Known = HashMap<InvocationId, i64>;
 
 /// Whose step it is.
 enum By<'a> {
@@ -46,10 +46,11 @@ pub(super) fn step_of(
             ("tools", By::Agent(&body.invocation), facts)
         }
         Payload::ModelRequestCreated(body) => {
-            let first = *known.entry(body.invocation.clone()).or_insert(body.messages);
+            let messages = i64::try_from(body.messages).unwrap_or(i64::MAX);
+            let first = *known.entry(body.invocation.clone()).or_insert(messages);
             let facts = json!({
                 "turn": body.turn, "contract": body.contract, "note": body.note, "told": body.told,
-                "messages": body.messages.saturating_sub(first),
+                "messages": messages.saturating_sub(first),
             });
             ("request", By::Agent(&body.invocation), facts)
         }
@@ -117,6 +118,14 @@ pub(super) fn step_of(
         Payload::InvocationEnded(body) => {
             let facts = json!({"status": body.status, "error_code": body.error_code, "text": body.text});
             ("agent_end", By::Agent(&body.invocation), facts)
+        }
+        Payload::ContextCompacted(body) => {
+            // One message stands for many; in the replay none does.
+            if let Some(first) = known.get_mut(&body.invocation) {
+                let gone = i64::try_from(body.messages).unwrap_or(i64::MAX);
+                *first = first.saturating_sub(gone).saturating_add(1);
+            }
+            return None;
         }
         Payload::RunStarted(_)
         | Payload::ConsentOpened(_)

@@ -81,6 +81,10 @@ pub(super) fn line(event: &RunEvent) -> String {
                 Err(_) => visible_short(&payload.to_string(), WIDTH),
             }
         }
+        "context_compacted" => {
+            let said = visible_short(text("text"), WIDTH);
+            format!("turn {}, {} messages summed up: {said}", number("turn"), number("messages"))
+        }
         "grant_revoked" => format!("{} taken back", text("grant")),
         "run_ended" => {
             let said = if text("message").is_empty() { text("text") } else { text("message") };
