@@ -39,9 +39,15 @@ pub(crate) struct CompiledRule {
     conditions: Conditions,
 }
 
-/// The conditions on a call.
+/// The conditions on a call. What the rule itself says of every call stands here once more: the rule lies elsewhere in memory, and
+/// most rules are not about the call at hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conditions {
+    /// The rule allows, so that it must be sure.
+    sure: bool,
+    attended: Option<bool>,
+    /// The rule looks at the value of an argument.
+    tests_value: bool,
     pub(super) path: Option<Subtree>,
     pub(super) host: Option<HostPattern>,
     pub(super) command: Option<Pattern>,
@@ -121,21 +127,25 @@ impl Conditions {
         if rule.value.as_ref().is_some_and(|value| !value.pointer.starts_with('/')) {
             return Err(("pointer", "a JSON pointer to an argument begins with `/`, such as `/mode`"));
         }
-        Ok(Self { path, host, command })
+        let sure = rule.decision == Permission::Allow;
+        Ok(Self { sure, attended: rule.attended, tests_value: rule.value.is_some(), path, host, command })
     }
 
     /// True if the rule is about the call. An allow must be sure of that, of every path and host; an ask or a deny holds already
     /// where it may be so of one.
     pub(super) fn fit(&self, rule: &Rule, call: &CallFacts<'_>) -> bool {
-        let sure = rule.decision == Permission::Allow;
-        let attended = match (rule.attended, call.attended) {
+        let sure = self.sure;
+        let attended = match (self.attended, call.attended) {
             (Some(wanted), Some(attended)) => wanted == attended,
             (Some(_) | None, _) => true,
         };
-        attended
-            && rule.value.as_ref().is_none_or(|value| {
+        let has_value = || {
+            rule.value.as_ref().is_none_or(|value| {
                 call.arguments.pointer(&value.pointer).is_some_and(|found| value.test.fits(found))
             })
+        };
+        attended
+            && (!self.tests_value || has_value())
             && self.host.as_ref().is_none_or(|host| {
                 if sure {
                     !call.hosts.is_empty() && call.hosts.iter().all(|found| host.surely_holds(found))
