@@ -1,6 +1,7 @@
 //! What a command line is made of, as plain values.
 
 use crate::danger::Danger;
+use crate::{programs, through};
 
 /// Everything that a text may run.
 ///
@@ -24,6 +25,22 @@ impl CommandLine {
     /// True if some of it may run anything at all.
     pub fn is_blind(&self) -> bool {
         self.doubts.iter().any(|doubt| doubt.is_blind())
+    }
+
+    /// True if some of it runs code that does not stand in it, so that rules about commands, paths and hosts cannot be held against
+    /// all that it does.
+    ///
+    /// ```
+    /// use haft_command::parse;
+    /// for text in ["python3 -c 'x()'", "sh build.sh", "make all", "./run", "find . -exec node x.js {} ;", "$cmd"] {
+    ///     assert!(parse(text).runs_unseen(), "{text}");
+    /// }
+    /// for text in ["sh -c 'ls; wc -l x'", "git log | head", "/usr/bin/env ls"] {
+    ///     assert!(!parse(text).runs_unseen(), "{text}");
+    /// }
+    /// ```
+    pub fn runs_unseen(&self) -> bool {
+        !self.doubts.is_empty() || self.commands.iter().any(SimpleCommand::runs_unseen)
     }
 
     pub(crate) fn doubt(&mut self, doubt: Doubt) {
@@ -140,6 +157,26 @@ impl SimpleCommand {
     /// The program's name without its folder.
     pub fn name(&self) -> &str {
         self.program.rsplit(['/', '\\']).next().unwrap_or(&self.program)
+    }
+
+    /// True if it runs code that does not stand in the line: an interpreter with code of its own language, a shell or an interpreter
+    /// with a script, a program that does what a file says, a program that is named by its place outside of the system's folders.
+    pub fn runs_unseen(&self) -> bool {
+        let name = self.name();
+        let asks_only = || {
+            let asks = |word: &Word| matches!(word.text.as_str(), "--version" | "-V" | "--help" | "-h");
+            matches!(self.arguments.as_slice(), [only] if asks(only))
+        };
+        let by_name = if programs::is_shell(name) {
+            // Text that it is given is read as part of the line.
+            through::after_option(&self.arguments, 'c', "--command").is_none() && !self.arguments.is_empty()
+                || self.redirects.iter().any(|redirect| redirect.sign.starts_with('<'))
+        } else if name.ends_with("awk") {
+            self.arguments.iter().any(|word| programs::awk_reaches_out(&word.text))
+        } else {
+            programs::is_interpreter(name) || programs::is_runner(name)
+        };
+        (by_name && !asks_only()) || programs::is_placed(&self.program)
     }
 
     /// Arguments that are no options, in order. Values of options that stand apart are among them.

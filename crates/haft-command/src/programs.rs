@@ -226,6 +226,29 @@ pub(crate) fn awk_runs(code: &str) -> bool {
     pipes || code.contains("system") || code.contains("getline")
 }
 
+/// True for a program that does what a file or its arguments tell it to, in no shell's words.
+pub(crate) fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name) || name == "."
+}
+
+/// True if a program is named by a place that is none of the system's own folders: whatever lies there is run.
+pub(crate) fn is_placed(program: &str) -> bool {
+    const OF_SYSTEM: [&str; 7] =
+        ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
+    match program.rsplit_once(['/', '\\']) {
+        Some((folder, _)) => !OF_SYSTEM.contains(&folder),
+        None => false,
+    }
+}
+
+/// True if an argument of awk may run programs, or reads or writes other files than those that stand among its arguments.
+pub(crate) fn awk_reaches_out(argument: &str) -> bool {
+    awk_runs(argument)
+        || argument.contains('>')
+        || argument.starts_with("-f")
+        || argument.starts_with("--file")
+}
+
 /// True for a program that talks to other machines, by its name without a folder.
 pub fn is_network(name: &str) -> bool {
     NETWORK.contains(&name)

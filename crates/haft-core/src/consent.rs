@@ -29,7 +29,8 @@ pub struct Ask {
     pub exact: bool,
     /// What the call gives is a secret, as if [`ToolFacts::secret`](crate::ToolFacts::secret) said so.
     pub secret: bool,
-    /// Names of the arguments whose values are secrets: what is stored says only that there was one.
+    /// Names of the arguments whose values are secrets: what is stored says only that there was one. A tool that neither writes nor
+    /// is `open_world` is asked only when the call is decided, so that the turn of the model tells them.
     pub secret_arguments: Vec<String>,
 }
 

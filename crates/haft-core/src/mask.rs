@@ -13,6 +13,7 @@ mod forms;
 mod known;
 mod records;
 mod stream;
+mod written;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use known::Known;
 pub use records::without_secret;
 pub use stream::MaskedStream;
+pub use written::{without_written, written_secrets};
 
 /// Shortest secret that is looked for, in bytes: a shorter one stands in too many innocent texts.
 pub const SHORTEST_SECRET: usize = 8;
@@ -74,7 +76,22 @@ impl Mask {
     /// # Errors
     /// [`MaskError`] if there are too many to be looked for.
     pub fn new(secrets: impl IntoIterator<Item = (String, String)>) -> Result<Self, MaskError> {
-        Ok(Self { known: Known::new(secrets)? })
+        Ok(Self { known: Known::and(None, secrets)? })
+    }
+
+    /// This mask, which knows `secrets` too, as those of [`Mask::new`].
+    ///
+    /// ```
+    /// use haft_core::mask::{Mask, View};
+    /// let mask = Mask::default().and([("argument".to_owned(), "a-new-secret".to_owned())])?;
+    /// assert_eq!(mask.text("it is a-new-secret", View::Record), "it is [secret argument]");
+    /// # Ok::<(), haft_core::mask::MaskError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MaskError`] if there are too many to be looked for.
+    pub fn and(&self, secrets: impl IntoIterator<Item = (String, String)>) -> Result<Self, MaskError> {
+        Ok(Self { known: Known::and(self.known.as_ref(), secrets)? })
     }
 
     /// True if it knows secrets by value.
@@ -202,6 +219,11 @@ fn replaced(text: &str, found: Vec<Found>) -> String {
 /// What stands in the record for a result that is a secret as a whole.
 fn secret_result(characters: usize) -> String {
     format!("[secret result, {characters} characters]")
+}
+
+/// What stands in the record for an argument that is a secret as a whole.
+pub fn secret_argument(characters: usize) -> String {
+    format!("[secret argument, {characters} characters]")
 }
 
 /// True if stored bytes hold a place where something was masked, so that they do not tell what was there. Text that only looks

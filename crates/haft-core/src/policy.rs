@@ -28,7 +28,7 @@ use crate::consent::{Ask, ConsentEnvironment};
 use crate::error::ToolError;
 use crate::facts::Permission;
 use crate::path::PreparedArguments;
-use crate::scope::Scope;
+use crate::scope::{Scope, narrowest_first};
 use crate::snapshot::BoundTool;
 
 pub use check::{RuleProblem, check, check_source, lint};
@@ -104,6 +104,7 @@ pub fn decide_read(
                 scopes: vec![Scope::Tool],
                 every_time: false,
                 exact: false,
+                unseen: false,
                 secret: tool.declaration().facts.secret,
                 secret_arguments: Vec::new(),
                 parts: Vec::new(),
@@ -113,12 +114,19 @@ pub fn decide_read(
     if let Some(commands) = commands {
         commands.complete(&mut ask);
     }
-    let Ask { question, meaning, mut scopes, every_time, exact, secret, secret_arguments } = ask;
+    let Ask { mut question, meaning, mut scopes, mut every_time, exact, secret, secret_arguments } = ask;
     let secret = secret || tool.declaration().facts.secret;
     let rules = tool.rules();
+    let deny_within = rules.deny_within(arguments.value(), environment.attended);
     let weighed = |view| {
         let facts = rules.facts(arguments.value(), &scopes, environment, view);
-        rule_of(tool, &facts, question.is_some())
+        let said = rule_of(tool, &facts, question.is_some());
+        match deny_within {
+            Some(deny) if commands::is_unseen(arguments.value(), view, &said.0) => {
+                could_be_denied(said, deny)
+            }
+            Some(_) | None => said,
+        }
     };
     let (by, lost) = match commands {
         None => weighed(None),
@@ -128,11 +136,55 @@ pub fn decide_read(
     if scopes.is_empty() {
         scopes.push(Scope::Tool);
     }
+    let scopes = narrowest_first(scopes);
     let outcome = by.outcome();
+    let unseen = match &by {
+        Ruling::Unseen { rule } => {
+            let asked = question.or(meaning.clone()).unwrap_or_else(|| format!("Run {alias}?"));
+            let place = &rule.place;
+            question = Some(format!(
+                "{asked} No rule can look into the code that it runs, and the deny at {place} could concern it."
+            ));
+            // A yes to the whole tool would be one to whatever the code is.
+            every_time |= scopes.iter().all(|scope| *scope == Scope::Tool);
+            true
+        }
+        Ruling::Rule { .. }
+        | Ruling::Permission { .. }
+        | Ruling::OwnQuestion
+        | Ruling::Outside { .. }
+        | Ruling::Repaired { .. }
+        | Ruling::Broken => false,
+    };
     let question =
         (outcome == Outcome::Ask).then(|| question.or(meaning).unwrap_or_else(|| format!("Run {alias}?")));
     let rule = by.text(alias);
-    Decision { outcome, rule, by, lost, question, scopes, every_time, exact, secret, secret_arguments, parts }
+    let exact = exact || unseen;
+    Decision {
+        outcome,
+        rule,
+        by,
+        lost,
+        question,
+        scopes,
+        every_time,
+        exact,
+        unseen,
+        secret,
+        secret_arguments,
+        parts,
+    }
+}
+
+/// What holds instead of `said` where `deny` could concern code that nobody sees: a person is asked, unless it is denied anyway.
+fn could_be_denied((by, mut lost): (Ruling, Vec<Lost>), deny: &Arc<Rule>) -> (Ruling, Vec<Lost>) {
+    match by.outcome() {
+        Outcome::Deny => (by, lost),
+        Outcome::Allow | Outcome::Ask => {
+            lost.insert(0, Lost { ruling: by, why: WhyLost::Unseen });
+            (Ruling::Unseen { rule: Arc::clone(deny) }, lost)
+        }
+    }
 }
 
 /// The strictest of what is said of each command; the first of those that are equally strict.
@@ -142,8 +194,9 @@ fn strictest(
 ) -> (Ruling, Vec<Lost>) {
     let rank = |(by, _): &(Ruling, Vec<Lost>)| match by.outcome() {
         Outcome::Allow => 0,
-        Outcome::Ask => 1,
-        Outcome::Deny => 2,
+        // Fewer yeses answer it than another ask.
+        Outcome::Ask => 1 + u8::from(matches!(by, Ruling::Unseen { .. })),
+        Outcome::Deny => 3,
     };
     all.reduce(|one, other| if rank(&other) > rank(&one) { other } else { one }).unwrap_or_else(of_none)
 }

@@ -93,6 +93,25 @@ impl Scope {
     }
 }
 
+/// Scopes with each before the first that reaches further; else in the order given, each once.
+///
+/// ```
+/// use haft_core::{Scope, scope::narrowest_first};
+/// let [file, folder] = [Scope::File("/p/a".into()), Scope::Path("/p".into())];
+/// let given = [Scope::Tool, folder.clone(), file.clone(), folder.clone()];
+/// assert_eq!(narrowest_first(given), [file, folder, Scope::Tool]);
+/// ```
+pub fn narrowest_first(scopes: impl IntoIterator<Item = Scope>) -> Vec<Scope> {
+    let mut sorted: Vec<Scope> = Vec::new();
+    for scope in scopes {
+        if !sorted.contains(&scope) {
+            let at = sorted.iter().position(|other| other.covers(&scope)).unwrap_or(sorted.len());
+            sorted.insert(at, scope);
+        }
+    }
+    sorted
+}
+
 /// True if `path` is `folder` or lies below it. A path with `..` is below nothing.
 fn is_below(folder: &str, path: &str) -> bool {
     let (Some(folder), Some(path)) = (components(folder), components(path)) else { return false };

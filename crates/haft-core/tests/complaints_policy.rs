@@ -395,3 +395,95 @@ fn hosts_of_commands_are_judged() {
     }
     assert_eq!(outcome(&deny, "curl https://good.example"), Outcome::Ask);
 }
+
+/// Whether a call runs with these yeses, `--yes` and a person out of reach.
+fn runs_with(rules: &[Rule], scopes: &[Scope], yes: bool, text: &str) -> bool {
+    let (run, session) = (RunId::new("r"), SessionId::new("s"));
+    let grant = |scope: &Scope| {
+        let lifetime = Lifetime::Session(session.clone());
+        Grant::new(GrantId::new("g"), id("builtin:sh.run"), scope.clone(), lifetime, "--allow", Timestamp(0))
+    };
+    let grants: Vec<Grant> = scopes.iter().map(grant).collect();
+    let call = decided(&profile(rules.to_vec(), vec![]), "sh_run", json!({"command": text}), &in_project());
+    let standing = Standing {
+        grants: &grants,
+        yes,
+        approval: ApprovalMode::Ask,
+        run: &run,
+        session: &session,
+        now: Timestamp(1),
+    };
+    matches!(call.resolve(standing), Resolution::Authorized(_))
+}
+
+// Complaint 32 and the list of what nobody does, 3: a deny holds for the effect, so that code which nobody reads is no way round it.
+#[test]
+fn complaint_32_no_blanket_yes_lets_code_pass_that_a_deny_could_concern() {
+    let unseen = [
+        "python3 -c 'open(\"secrets/key\")'",
+        "perl -e 'unlink <secrets/*>'",
+        "node -e 'x()'",
+        "sh build.sh",
+        "python3 x.py",
+        "python3 < x.py",
+        "bash -x < x.sh",
+        ". ./env.sh",
+        "source env.sh",
+        "make all",
+        "./run",
+        "bin/tool --fast",
+        "ls && node x.js",
+        "find . -exec sh x.sh {} ;",
+        "awk '{ print > \"out\" }' a",
+        "PATH=. ls",
+        "mywrapper rm x",
+    ];
+    let denies = [
+        Rule { path: Some("secrets".into()), ..rule(1, "*", Deny) },
+        Rule { host: Some("evil.example".into()), ..rule(1, "sh_run", Deny) },
+        of_command(Deny, "git push"),
+    ];
+    for deny in denies {
+        let allow = rule(2, "sh_run", Allow);
+        let rules = [allow.clone(), deny.clone()];
+        for text in unseen {
+            let decision = run(&rules, text);
+            if decision.outcome == Outcome::Deny {
+                continue;
+            }
+            assert_eq!((decision.outcome, decision.unseen), (Outcome::Ask, true), "{text}");
+            assert!(decision.question.as_ref().unwrap().contains("haft.toml:1"), "{:?}", decision.question);
+            assert!(!runs_with(&rules, &[], true, text), "--yes: {text}");
+            assert!(!runs_with(&rules, &[Scope::Tool], true, text), "--allow of the tool: {text}");
+            // A yes to this very call is one.
+            let itself = decision.scopes[0].clone();
+            assert!(runs_with(&rules, &[itself], false, text), "{text}: {:?}", decision.scopes);
+            // Without a deny that could concern it, all is as ever.
+            assert!(runs_with(std::slice::from_ref(&allow), &[Scope::Tool], true, text), "{text}");
+        }
+        // What can be read is judged by what it is.
+        for text in
+            ["ls", "sh -c 'ls; wc -l a'", "/usr/bin/env ls", "awk '{ print $1 }' a", "python3 --version"]
+        {
+            assert_eq!(outcome(&rules, text), Outcome::Allow, "{text}");
+        }
+    }
+}
+
+// An allow that names the very command speaks for it; a deny that cannot concern it says nothing.
+#[test]
+fn a_rule_that_names_a_script_allows_it_and_other_denies_do_not_concern_it() {
+    let deny = of_command(Deny, "git push");
+    let named = of_command(Allow, "python3 tools/check.py");
+    assert_eq!(outcome(&[named.clone(), deny.clone()], "python3 tools/check.py"), Outcome::Allow);
+    assert_eq!(outcome(&[named.clone(), deny.clone()], "python3 tools/check.py -v"), Outcome::Ask);
+    assert_eq!(outcome(&[named, of_command(Allow, "ls *"), deny], "ls && python3 x.py"), Outcome::Ask);
+    let all = rule(2, "sh_run", Allow);
+    for other in [
+        Rule { path: Some("secrets".into()), ..rule(1, "f_*", Deny) },
+        Rule { attended: Some(true), command: Some("git push".into()), ..rule(1, "sh_run", Deny) },
+    ] {
+        let decision = run(&[all.clone(), other], "python3 x.py");
+        assert_eq!(decision.outcome, Outcome::Allow, "{:?}", decision.by);
+    }
+}

@@ -8,7 +8,7 @@ use super::examples::Examples;
 use crate::facts::{Effect, ToolFacts};
 use crate::ids::{CallId, ConsentId, InvocationId, RunId, SessionId, ToolId};
 use crate::ports::Timestamp;
-use crate::scope::Scope;
+use crate::scope::{Scope, narrowest_first};
 
 /// What holds around a call, beside its bytes, when it is asked about and again when the answer is used. A yes counts only
 /// while both are the same.
@@ -122,15 +122,7 @@ impl Question {
         if every_time {
             return Vec::new();
         }
-        let mut offered: Vec<Scope> = Vec::new();
-        for scope in scopes.iter().filter(|scope| !scope.frees_a_program()) {
-            if offered.contains(scope) {
-                continue;
-            }
-            // Before the first that reaches further; else the order of the tool holds.
-            let at = offered.iter().position(|other| other.covers(scope)).unwrap_or(offered.len());
-            offered.insert(at, scope.clone());
-        }
+        let mut offered = narrowest_first(scopes.iter().filter(|scope| !scope.frees_a_program()).cloned());
         offered.truncate(Self::MOST_SCOPES);
         offered
     }

@@ -34,11 +34,14 @@ struct Inner {
 }
 
 impl Known {
-    /// None if no value is long enough.
-    pub(super) fn new(
+    /// Those of `before` and these; none if no value is long enough.
+    pub(super) fn and(
+        before: Option<&Self>,
         secrets: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Option<Self>, MaskError> {
-        let mut pairs: Vec<(String, String)> = Vec::new();
+        let known = before.iter().flat_map(|before| before.inner.values.iter().zip(&before.inner.places));
+        let mut pairs: Vec<(String, String)> =
+            known.map(|(value, place)| (value.clone(), place.to_string())).collect();
         for (number, (name, value)) in (1..).zip(secrets) {
             let place = place_of(&name, number);
             for part in parts_of(&value) {

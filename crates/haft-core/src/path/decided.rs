@@ -147,8 +147,8 @@ impl DecidedCall {
                 let standing_grants = || standing.grants.iter().filter(|_| !outside);
                 let grant = standing_grants().find(|grant| {
                     let wanted = &self.decision.scopes;
-                    let reaches =
-                        !self.decision.exact || wanted.iter().any(|scope| grant.scope.is_same(scope));
+                    let reaches = !self.decision.exact
+                        || wanted.iter().any(|scope| *scope != Scope::Tool && grant.scope.is_same(scope));
                     reaches && grant.covers(tool, wanted, standing.run, standing.session, standing.now)
                 });
                 let alive = standing_grants().filter(|grant| {
@@ -159,7 +159,9 @@ impl DecidedCall {
                     let (by, id) = (Some(grant.granted_by.clone()), Some(grant.id.clone()));
                     return Resolution::Authorized(AuthorizedCall::standing(self, by, id));
                 }
-                let stands_in = if standing.yes {
+                let stands_in = if self.decision.unseen {
+                    None
+                } else if standing.yes {
                     Some("--yes")
                 } else if standing.approval == ApprovalMode::Off && self.asks_as_mcp_tool() {
                     Some("approval.mode: off")
@@ -195,6 +197,7 @@ impl DecidedCall {
             | Ruling::OwnQuestion
             | Ruling::Outside { .. }
             | Ruling::Repaired { .. }
+            | Ruling::Unseen { .. }
             | Ruling::Broken => false,
         };
         by_permission && matches!(self.prepared.call.tool_id.provider(), Provider::Mcp(_))
@@ -303,8 +306,14 @@ impl AskingCall {
                 return Err(refused);
             }
             Closing::NoSurface => {
-                let message =
+                let mut message =
                     format!("`{alias}` was refused: it needs a person's yes, and nobody is there to ask.");
+                if self.decision().unseen {
+                    message.push_str(
+                        " No rule can look into the code that it runs, and something here is forbidden that it could do. Do the \
+                         work with commands that can be read.",
+                    );
+                }
                 return Err(self.decided.refuse(message));
             }
         };
@@ -430,7 +439,7 @@ impl AuthorizedCall {
         if committed.take_started(self.call_id()) {
             let DecidedCall { prepared, decision } = *self.decided;
             let PreparedCall { call, tool, arguments } = prepared;
-            Ok(StartedCall::new(call, tool, arguments, decision.secret))
+            Ok(StartedCall::new(call, tool, arguments, decision.secret, decision.secret_arguments))
         } else {
             Err(NotCommitted { call_id: self.call_id().clone() })
         }

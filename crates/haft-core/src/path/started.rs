@@ -17,6 +17,7 @@ pub struct StartedCall {
     tool: Arc<BoundTool>,
     arguments: PreparedArguments,
     secret: bool,
+    secret_arguments: Vec<String>,
 }
 
 /// The commit at hand does not hold the intent of the call.
@@ -33,8 +34,9 @@ impl StartedCall {
         tool: Arc<BoundTool>,
         arguments: PreparedArguments,
         secret: bool,
+        secret_arguments: Vec<String>,
     ) -> Self {
-        Self { call, tool, arguments, secret }
+        Self { call, tool, arguments, secret, secret_arguments }
     }
 
     /// The host's id.
@@ -65,6 +67,11 @@ impl StartedCall {
     /// True if what the call gives is a secret: it goes to the model and nowhere else (CONFLICT-29).
     pub fn is_secret(&self) -> bool {
         self.secret
+    }
+
+    /// Names of the arguments whose values are secrets.
+    pub fn secret_arguments(&self) -> &[String] {
+        &self.secret_arguments
     }
 
     /// The tool as the snapshot bound it.

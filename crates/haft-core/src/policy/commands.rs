@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::host::CallHost;
 use super::subtree::CallPath;
+use super::{Outcome, Ruling};
 use crate::consent::Ask;
 use crate::grant::Grant;
 use crate::scope::Scope;
@@ -160,6 +161,20 @@ impl View<'_> {
             into.push(CallHost::read(""));
         }
     }
+}
+
+/// True if a call, or the command of it that is looked at, runs code that rules cannot look into, and `by` does not allow that very
+/// command.
+pub(super) fn is_unseen(arguments: &Value, view: Option<View<'_>>, by: &Ruling) -> bool {
+    let Some(View { command, line }) = view else { return looks_like_a_command(arguments).is_some() };
+    let known = line.doubts.is_empty() && command.is_some_and(|command| !command.runs_unseen());
+    // An allow that names commands holds only for one that is fully known.
+    let is_named = || {
+        line.doubts.is_empty()
+            && by.outcome() == Outcome::Allow
+            && matches!(by, Ruling::Rule { rule, .. } if rule.command.is_some())
+    };
+    !known && !is_named()
 }
 
 /// A command that changes the folder in which later ones start.

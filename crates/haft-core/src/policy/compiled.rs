@@ -23,6 +23,8 @@ use crate::scope::Scope;
 #[derive(Debug, Clone)]
 pub(crate) struct ToolRules {
     rules: Vec<CompiledRule>,
+    /// The denies that look into what a call does, by path, host or command.
+    denies_within: Vec<Arc<Rule>>,
     /// Some rule looks at paths, at hosts, at commands.
     looks_at: (bool, bool, bool),
     /// Who gave the permission in the binding.
@@ -211,12 +213,26 @@ impl ToolRules {
             any(|rule| rule.host.is_some()),
             any(|rule| rule.command.is_some()),
         );
-        Ok(Self { rules, looks_at, permission_by })
+        let looks_within = |rule: &Rule| rule.path.is_some() || rule.host.is_some() || rule.command.is_some();
+        let denies = rules.iter().map(|rule| &rule.rule).filter(|rule| rule.decision == Permission::Deny);
+        let denies_within = denies.filter(|rule| looks_within(rule)).cloned().collect();
+        Ok(Self { rules, denies_within, looks_at, permission_by })
     }
 
     /// Those that are about the call, in order.
     pub(super) fn of_call<'a>(&'a self, call: &'a CallFacts<'_>) -> impl Iterator<Item = &'a CompiledRule> {
         self.rules.iter().filter(|rule| rule.fits(call))
+    }
+
+    /// The first deny that looks into what a call does and could be about this one, were all of it known.
+    pub(super) fn deny_within(&self, arguments: &Value, attended: bool) -> Option<&Arc<Rule>> {
+        let could_be = |rule: &Rule| {
+            rule.attended.is_none_or(|wanted| wanted == attended)
+                && rule.value.as_ref().is_none_or(|value| {
+                    arguments.pointer(&value.pointer).is_some_and(|found| value.test.fits(found))
+                })
+        };
+        self.denies_within.iter().find(|rule| could_be(rule))
     }
 
     /// What these rules look at in a call; in one command of it where it holds a command line.

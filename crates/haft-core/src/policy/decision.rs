@@ -37,6 +37,11 @@ pub enum Ruling {
         /// The repairs by which it was read.
         repairs: String,
     },
+    /// The call runs code that no rule can look into, and a deny could concern what that does.
+    Unseen {
+        /// The deny.
+        rule: Arc<Rule>,
+    },
     /// The tool could not say what the call means.
     Broken,
 }
@@ -47,7 +52,9 @@ impl Ruling {
         match self {
             Self::Rule { rule, .. } => rule.decision.into(),
             Self::Permission { permission, .. } => (*permission).into(),
-            Self::OwnQuestion | Self::Outside { .. } | Self::Repaired { .. } => Outcome::Ask,
+            Self::OwnQuestion | Self::Outside { .. } | Self::Repaired { .. } | Self::Unseen { .. } => {
+                Outcome::Ask
+            }
             Self::Broken => Outcome::Deny,
         }
     }
@@ -56,7 +63,11 @@ impl Ruling {
     pub fn layer(&self) -> Layer {
         match self {
             Self::Rule { layer, .. } | Self::Permission { layer, .. } => *layer,
-            Self::OwnQuestion | Self::Outside { .. } | Self::Repaired { .. } | Self::Broken => Layer::Tool,
+            Self::OwnQuestion
+            | Self::Outside { .. }
+            | Self::Repaired { .. }
+            | Self::Unseen { .. }
+            | Self::Broken => Layer::Tool,
         }
     }
 
@@ -68,6 +79,7 @@ impl Ruling {
             | Self::OwnQuestion
             | Self::Outside { .. }
             | Self::Repaired { .. }
+            | Self::Unseen { .. }
             | Self::Broken => false,
         }
     }
@@ -83,6 +95,9 @@ impl Ruling {
             Self::Outside { source } => format!("content from outside has entered this run: {source}"),
             Self::Repaired { repairs } => {
                 format!("the call had to be repaired to be read ({repairs}), and `{alias}` writes")
+            }
+            Self::Unseen { rule } => {
+                format!("no rule can look into the code that it runs, and this could concern it: {rule}")
             }
             Self::Broken => format!("`{alias}` cannot say what the call means"),
         }
@@ -106,6 +121,8 @@ pub enum WhyLost {
     Outside,
     /// The call had to be repaired to be read.
     Repaired,
+    /// The call runs code that a deny could concern and no rule can look into.
+    Unseen,
 }
 
 impl WhyLost {
@@ -119,6 +136,9 @@ impl WhyLost {
             Self::Repaired => "calls that write and had to be repaired to be read are asked first".to_owned(),
             Self::Outside => {
                 "after content from outside, calls that can carry data away are asked again".to_owned()
+            }
+            Self::Unseen => {
+                "code that no rule can look into is asked about where a deny could concern it".to_owned()
             }
             Self::OwnQuestion => "the tool's own question comes on top; only a grant removes it".to_owned(),
         }
@@ -147,12 +167,15 @@ pub struct Decision {
     pub lost: Vec<Lost>,
     /// What a person is asked, where somebody is.
     pub question: Option<String>,
-    /// What a yes could cover, in the order of the tool; never empty.
+    /// What a yes could cover, narrowest first; never empty.
     pub scopes: Vec<Scope>,
     /// A yes is never remembered, and no flag or grant stands in for it (APR-10).
     pub every_time: bool,
     /// Only a grant of exactly one of the scopes covers the call (APR-14).
     pub exact: bool,
+    /// A deny could concern code that the call runs and no rule can look into: neither `--yes` nor a yes to more than this very call
+    /// stands in for an answer.
+    pub unseen: bool,
     /// What the call gives is a secret (CONFLICT-29).
     pub secret: bool,
     /// Names of the arguments whose values are secrets.
@@ -170,6 +193,7 @@ impl Decision {
             | Ruling::OwnQuestion
             | Ruling::Outside { .. }
             | Ruling::Repaired { .. }
+            | Ruling::Unseen { .. }
             | Ruling::Broken => None,
         }
     }
@@ -188,6 +212,7 @@ impl Decision {
                 | Ruling::OwnQuestion
                 | Ruling::Outside { .. }
                 | Ruling::Repaired { .. }
+                | Ruling::Unseen { .. }
                 | Ruling::Broken,
                 _,
             ) => self.rule.clone(),
@@ -220,7 +245,11 @@ impl Decision {
             }
             (
                 Outcome::Deny,
-                Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Repaired { .. } | Ruling::Broken,
+                Ruling::OwnQuestion
+                | Ruling::Outside { .. }
+                | Ruling::Repaired { .. }
+                | Ruling::Unseen { .. }
+                | Ruling::Broken,
             ) => {
                 vec!["arguments of which the tool can say what they mean".to_owned()]
             }
@@ -235,6 +264,7 @@ impl Decision {
                     | Ruling::OwnQuestion
                     | Ruling::Outside { .. }
                     | Ruling::Repaired { .. }
+                    | Ruling::Unseen { .. }
                     | Ruling::Broken => {
                         "an ask rule for this call, in haft.toml or in the profile".to_owned()
                     }
@@ -252,8 +282,21 @@ impl Decision {
             None | Some(Scope::Tool) => String::new(),
             Some(scope) => format!("={scope}"),
         };
-        let mut steps =
-            vec![format!("a person's yes, or one in advance: `--allow {alias}{scope}` or `--yes`")];
+        let mut steps = vec![match by {
+            _ if self.unseen => format!(
+                "a person's yes, or one in advance to this very call: `--allow '{alias}{scope}'`; `--yes` and wider yeses do not count"
+            ),
+            // What `--allow` says holds no more.
+            Ruling::Outside { .. } => "a person's yes, or `--yes`; no other yes in advance counts".to_owned(),
+            Ruling::Rule { .. }
+            | Ruling::Permission { .. }
+            | Ruling::OwnQuestion
+            | Ruling::Repaired { .. }
+            | Ruling::Unseen { .. }
+            | Ruling::Broken => {
+                format!("a person's yes, or one in advance: `--allow {alias}{scope}` or `--yes`")
+            }
+        }];
         match by {
             Ruling::Rule { rule, .. } => {
                 steps
@@ -261,6 +304,10 @@ impl Decision {
             }
             Ruling::Permission { .. } => {
                 steps.push("an allow rule for this call, in haft.toml or in the profile".to_owned());
+            }
+            Ruling::Unseen { rule } => {
+                steps.push("the same work as commands that rules can read".to_owned());
+                steps.push(format!("the deny at {} changed or removed", rule.place));
             }
             // No rule removes a tool's own question.
             Ruling::OwnQuestion | Ruling::Outside { .. } | Ruling::Repaired { .. } | Ruling::Broken => {}
