@@ -39,6 +39,8 @@ mod edit;
 pub mod files;
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(feature = "files")]
+mod secrets;
 #[cfg(feature = "skills")]
 pub mod skills;
 #[cfg(feature = "workspace")]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folder::{delete, missing};
-use super::{Place, Remembered, blocking, family, scopes, writes};
+use super::{Place, Remembered, blocking, change, family, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ impl Tool for FileDelete {
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let meaning = format!("Delete the file `{}`?", arguments.text("path").unwrap_or_default());
-        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::File) })
+        Ok(change(meaning, arguments, environment, Remembered::File, &[]))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {
@@ -73,5 +73,5 @@ async fn run(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutput
     let place = blocking(move || delete(&place.dir, &place.path, &seen).map(|()| place)).await?;
     let path = place.path.to_string();
     let output = ToolOutput::of_text(format!("Deleted `{path}`.")).with_structured(json!({"path": path}));
-    Ok(output.with_change(place.change(image, None)))
+    Ok(place.changed(output, image, None))
 }

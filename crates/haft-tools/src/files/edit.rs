@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::folder::{missing, replace};
 use super::reads::ProjectReads;
-use super::{Place, Remembered, blocking, encoding, family, scopes, writes};
+use super::{Place, Remembered, blocking, change, encoding, family, writes};
 use crate::arguments::arguments;
 use crate::edit::{Manner, NextRead, Patch, PatchError, Patched, patch};
 
@@ -84,7 +84,8 @@ impl Tool for FileEdit {
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let meaning =
             format!("Replace a passage of the file `{}`?", arguments.text("path").unwrap_or_default());
-        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::Folder) })
+        let secret = ["old_string", "new_string"];
+        Ok(change(meaning, arguments, environment, Remembered::Folder, &secret))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {
@@ -128,9 +129,8 @@ async fn edit(
     let path = &place.path;
     let mut structured = receipt.structured();
     structured["path"] = json!(path.to_string());
-    let output = ToolOutput::of_text(format!("Edited `{path}`: {receipt}"))
-        .with_structured(structured)
-        .with_change(place.change(image, Some(after)));
+    let output = ToolOutput::of_text(format!("Edited `{path}`: {receipt}")).with_structured(structured);
+    let output = place.changed(output, image, Some(after));
     Ok(reads.keep(context, &place, known, output))
 }
 

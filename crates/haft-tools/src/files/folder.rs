@@ -4,6 +4,7 @@
 //! that what a person agreed to by its path is what is changed.
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
@@ -11,6 +12,7 @@ use haft_core::{Digest, ErrorCode, ToolError};
 
 use super::path::{ProjectPath, outside};
 use super::swap::{self, Seen};
+use crate::secrets;
 
 /// Largest file that is changed, in bytes: its before-image must be kept.
 const MAX_CHANGED: u64 = 64 << 20;
@@ -75,12 +77,22 @@ fn reading() -> OpenOptions {
     options
 }
 
-/// The beginning of a file, at most `most` bytes, and its whole length. Links are followed inside the project.
+/// The beginning of a file, at most `most` bytes, and its whole length. Links are followed inside the project, but not to a
+/// secret: that must have been asked for by its own path.
 pub(super) fn read(dir: &Dir, path: &ProjectPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
-    let text = path.to_string();
     let fault = |error: io::Error| fault(&error, path);
-    plain_file(&dir.metadata(&text).map_err(fault)?, path)?;
-    let file = dir.open_with(&text, &reading()).map_err(fault)?;
+    let real = dir.canonicalize(path.to_string()).map_err(fault)?;
+    let is_secret = real.iter().any(|name| secrets::is_folder(&name.to_string_lossy()));
+    if real != Path::new(&path.to_string()) && (is_secret || path.is_secret()) {
+        let real = real.display();
+        return Err(ToolError::new(
+            ErrorCode::new("project.path_is_link"),
+            format!("`{path}` leads over a link to `{real}`. Nothing was read; name that path instead."),
+        ));
+    }
+    // The real path is what was judged, so it is what is opened.
+    plain_file(&dir.metadata(&real).map_err(fault)?, path)?;
+    let file = dir.open_with(&real, &reading()).map_err(fault)?;
     let metadata = file.metadata().map_err(fault)?;
     plain_file(&metadata, path)?;
     let mut bytes = Vec::new();

@@ -10,7 +10,7 @@ use haft_schema::SchemaError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Place, Remembered, blocking, family, folder, scopes, writes};
+use super::{Place, Remembered, blocking, change, family, folder, writes};
 use crate::arguments::arguments;
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ impl Tool for FileMkdir {
 
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let meaning = format!("Create the folder `{}`?", arguments.text("path").unwrap_or_default());
-        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::NewFolder) })
+        Ok(change(meaning, arguments, environment, Remembered::NewFolder, &[]))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

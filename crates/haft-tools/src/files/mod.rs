@@ -27,7 +27,7 @@ use haft_core::facts::{Injection, InjectionSource, ToolFacts};
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
 use haft_core::result::{Change, FileChange};
-use haft_core::{Digest, ErrorCode, Scope, StartedCall, Tool, ToolContext, ToolError};
+use haft_core::{Digest, ErrorCode, Scope, StartedCall, Tool, ToolContext, ToolError, ToolOutput};
 use haft_schema::SchemaError;
 
 pub use ports::{BeforeImages, ProjectError, ProjectFolders};
@@ -73,6 +73,8 @@ struct Place {
     project: String,
     dir: Dir,
     path: ProjectPath,
+    /// The file is a secret, and was asked for as one.
+    is_secret: bool,
 }
 
 impl Place {
@@ -90,7 +92,7 @@ impl Place {
         let (dir, project) =
             blocking(move || Ok((folders.open(&project).map_err(|error| error.to_tool_error())?, project)))
                 .await?;
-        Ok(Self { project, dir, path: ProjectPath::parse(path)? })
+        Ok(Self { project, dir, path: ProjectPath::parse(path)?, is_secret: call.is_secret() })
     }
 
     /// What the file holds now, with the place itself; none if there is no file.
@@ -102,13 +104,13 @@ impl Place {
         .await
     }
 
-    /// Keeps what a file held before it is changed. Without a place to keep it, nothing is changed.
+    /// Keeps what a file held before it is changed, unless it is a secret. Without a place to keep it, nothing is changed.
     async fn keep(
         &self,
         context: &dyn ToolContext,
         before: Option<&Seen>,
     ) -> Result<Option<Digest>, ToolError> {
-        let Some(seen) = before else { return Ok(None) };
+        let Some(seen) = before.filter(|_| !self.is_secret) else { return Ok(None) };
         let images = context.services().get::<dyn BeforeImages>().ok_or_else(|| {
             ToolError::new(
                 ErrorCode::new("project.unavailable"),
@@ -123,14 +125,13 @@ impl Place {
         format!("project:{}/{}", self.project, self.path)
     }
 
-    /// The change that the journal tells.
-    fn change(&self, before: Option<Digest>, after: Option<Digest>) -> Change {
-        Change::File(FileChange {
-            root: format!("project:{}", self.project),
-            path: self.path.to_string(),
-            before,
-            after,
-        })
+    /// Adds the change that the journal tells; that of a secret has no digest, by which anybody could try out what it might be.
+    fn changed(&self, output: ToolOutput, before: Option<Digest>, after: Option<Digest>) -> ToolOutput {
+        if self.is_secret {
+            return output;
+        }
+        let root = format!("project:{}", self.project);
+        output.with_change(Change::File(FileChange { root, path: self.path.to_string(), before, after }))
     }
 }
 
@@ -170,25 +171,90 @@ fn named(arguments: &PreparedArguments) -> Option<(&str, ProjectPath)> {
     Some((arguments.text(PROJECT_ID)?, ProjectPath::parse(arguments.text("path")?).ok()?))
 }
 
-/// What a yes to a change could cover. A path that leaves the project is refused when the call runs; no grant of a place
-/// covers it.
-fn scopes(arguments: &PreparedArguments, environment: &ConsentEnvironment, remembered: Remembered) -> Ask {
-    let path = arguments.text("path").and_then(|path| ProjectPath::parse(path).ok());
-    let Some(path) = path else { return Ask { scopes: vec![Scope::Tool], ..Ask::default() } };
-    let absolute = |path: &ProjectPath| match &environment.project_folder {
-        Some(folder) if path.is_root() => folder.clone(),
-        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
-        None => path.to_string(),
+/// What a change means to a person, and what a yes to it could cover. `secret` names the arguments that are secrets where the file
+/// is one. A path that leaves the project is refused when the call runs; no grant of a place covers it.
+fn change(
+    meaning: String,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+    remembered: Remembered,
+    secret: &[&str],
+) -> Ask {
+    let Some(path) = path_of(arguments) else {
+        return Ask { meaning: Some(meaning), scopes: vec![Scope::Tool], ..Ask::default() };
     };
-    let folder = Scope::Path(absolute(&path.parent().unwrap_or_else(ProjectPath::root)));
-    let file = Scope::File(absolute(&path));
+    let folder = Scope::Path(absolute(&path.parent().unwrap_or_else(ProjectPath::root), environment));
+    let file = Scope::File(absolute(&path, environment));
     let scopes = match remembered {
         Remembered::File => vec![file, folder, Scope::Tool],
         // The file comes after its folder, so that `--allow file_write=file:F` is enough for F.
         Remembered::Folder => vec![folder, file, Scope::Tool],
-        Remembered::NewFolder => vec![Scope::Path(absolute(&path)), folder, Scope::Tool],
+        Remembered::NewFolder => vec![Scope::Path(absolute(&path, environment)), folder, Scope::Tool],
     };
-    Ask { scopes, ..Ask::default() }
+    match Guarded::of(&path, environment) {
+        Guarded::Not => Ask { meaning: Some(meaning), scopes, ..Ask::default() },
+        Guarded::Home => Ask { question: Some(meaning), scopes, every_time: true, ..Ask::default() },
+        Guarded::Secret => Ask {
+            question: Some(format!("{meaning} It is a secret, and what it held before is not kept.")),
+            scopes,
+            every_time: true,
+            secret: true,
+            secret_arguments: secret.iter().map(|name| (*name).to_owned()).collect(),
+            ..Ask::default()
+        },
+    }
+}
+
+/// The question of a call that reads a file, where the file is a secret: only a yes to that very file covers it (APR-14).
+fn look(arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Ask {
+    let Some(path) = path_of(arguments) else { return Ask::default() };
+    match Guarded::of(&path, environment) {
+        Guarded::Not | Guarded::Home => Ask::default(),
+        Guarded::Secret => Ask {
+            question: Some(format!("Read the secret `{path}` of the project and show it to the model?")),
+            scopes: vec![Scope::File(absolute(&path, environment))],
+            exact: true,
+            secret: true,
+            ..Ask::default()
+        },
+    }
+}
+
+fn path_of(arguments: &PreparedArguments) -> Option<ProjectPath> {
+    ProjectPath::parse(arguments.text("path")?).ok()
+}
+
+/// The path from the root of the machine, where the project's folder is known.
+fn absolute(path: &ProjectPath, environment: &ConsentEnvironment) -> String {
+    match &environment.project_folder {
+        Some(folder) if path.is_root() => folder.clone(),
+        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
+        None => path.to_string(),
+    }
+}
+
+/// Places of a project that no yes to more than a single call or file reaches.
+enum Guarded {
+    Not,
+    /// Haft's own home, which the project lies around: its configuration, profiles, store.
+    Home,
+    /// A folder of secrets: one of that name, or that of Haft's home.
+    Secret,
+}
+
+impl Guarded {
+    fn of(path: &ProjectPath, environment: &ConsentEnvironment) -> Self {
+        let place = Scope::Path(absolute(path, environment));
+        let lies_in = |folder: &String| Scope::Path(folder.clone()).covers(&place);
+        let places = environment.host.as_ref();
+        if path.is_secret() || places.is_some_and(|places| lies_in(&places.secrets_folder)) {
+            Self::Secret
+        } else if places.is_some_and(|places| lies_in(&places.haft_home)) {
+            Self::Home
+        } else {
+            Self::Not
+        }
+    }
 }
 
 /// What a yes for longer than one call covers unless the person chooses otherwise: the first scope offered.

@@ -6,6 +6,8 @@ use std::fmt;
 
 use haft_core::{ErrorCode, ToolError};
 
+use crate::secrets;
+
 /// Longest name, and longest path, in bytes: what common file systems take.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4_096;
@@ -57,6 +59,11 @@ impl ProjectPath {
             return invalid("A name in the path holds a `:`. Write it without.");
         }
         Ok(Self(parts))
+    }
+
+    /// True if it is a folder of secrets or lies in one.
+    pub(super) fn is_secret(&self) -> bool {
+        self.0.iter().any(|name| secrets::is_folder(name))
     }
 
     /// The project's folder.

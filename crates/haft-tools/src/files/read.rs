@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use encoding_rs::UTF_8;
+use haft_core::consent::{Ask, ConsentEnvironment};
 use haft_core::path::PreparedArguments;
 use haft_core::ports::Touches;
 use haft_core::slice::slice_lines;
@@ -16,7 +17,7 @@ use serde_json::json;
 
 use super::path::ProjectPath;
 use super::reads::ProjectReads;
-use super::{Place, blocking, encoding, family, folder, reads};
+use super::{Place, blocking, encoding, family, folder, look, reads};
 use crate::arguments::arguments;
 use crate::edit::{KnownFile, line_count};
 
@@ -65,6 +66,10 @@ impl FileRead {
 impl Tool for FileRead {
     fn declaration(&self) -> &ToolDeclaration {
         &self.declaration
+    }
+
+    fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
+        Ok(look(arguments, environment))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {

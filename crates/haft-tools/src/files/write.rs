@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::folder::replace;
 use super::reads::ProjectReads;
-use super::{Place, Remembered, blocking, counted, encoding, family, scopes, writes};
+use super::{Place, Remembered, blocking, change, counted, encoding, family, writes};
 use crate::arguments::arguments;
 use crate::edit::KnownFile;
 
@@ -80,7 +80,7 @@ impl Tool for FileWrite {
             Some("append") => format!("Append {characters} to the file `{path}`?"),
             _ => format!("Write {characters} to the file `{path}`, in place of whatever it holds?"),
         };
-        Ok(Ask { meaning: Some(meaning), ..scopes(arguments, environment, Remembered::Folder) })
+        Ok(change(meaning, arguments, environment, Remembered::Folder, &["content"]))
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {
@@ -132,9 +132,8 @@ async fn write(
         (Mode::Write, false) => format!("Wrote `{path}`, {size}, in the place of what it held."),
     };
     let structured = json!({"path": path.to_string(), "bytes": bytes, "created": created});
-    let output = ToolOutput::of_text(message)
-        .with_structured(structured)
-        .with_change(place.change(image, Some(after)));
+    let output = ToolOutput::of_text(message).with_structured(structured);
+    let output = place.changed(output, image, Some(after));
     Ok(match known {
         Some(known) => reads.keep(context, &place, known, output),
         None => output,

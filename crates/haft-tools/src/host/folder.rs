@@ -135,7 +135,7 @@ pub(super) struct Looked {
     real: HostPath,
 }
 
-/// Follows all links of `path` and opens the folder that it leads into. What is in the secrets folder must have been asked for
+/// Follows all links of `path` and opens the folder that it leads into. What is in a folder of secrets must have been asked for
 /// by its own path (APR-14); what is inside of a process stays closed.
 pub(super) fn look(host: &dyn HostFiles, path: &HostPath) -> Result<Looked, ToolError> {
     let resolved = host.resolved(&path.to_string()).map_err(|error| fault(&error, path))?;
@@ -146,16 +146,17 @@ pub(super) fn look(host: &dyn HostFiles, path: &HostPath) -> Result<Looked, Tool
     }
     let root = root(host, path)?;
     let secrets = Guarded::find(&root, &host.places().secrets_folder)?;
-    let mut secret = real.is_below(secrets.folder);
+    let mut guarded = real.is_below(secrets.folder);
     let mut dir = root;
     for folder in real.split().map_or(&[][..], |(folders, _)| folders) {
         dir = dir.open_dir_nofollow(folder).map_err(|error| swapped(&dir, folder, path, &error))?;
-        secret |= secrets.is(&dir, path)?;
+        guarded |= secrets.is(&dir, path)?;
     }
-    if *path != real && (secret || path.is_below(secrets.folder)) {
+    let places = host.places();
+    if *path != real && (guarded || real.is_secret(places) || path.is_secret(places)) {
         return Err(link(path, Some(&resolved)));
     }
-    if secret {
+    if guarded {
         secrets.named_by(path)?;
     }
     Ok(Looked { dir, real })

@@ -8,6 +8,8 @@ use std::fmt;
 use haft_core::consent::HostPlaces;
 use haft_core::{ErrorCode, Scope, ToolError};
 
+use crate::secrets;
+
 /// Longest name, and longest path, in bytes: what common file systems take.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4_096;
@@ -71,6 +73,11 @@ impl HostPath {
     /// True if it is `folder` or lies below it, by whole names (APR-18).
     pub(super) fn is_below(&self, folder: &str) -> bool {
         Scope::Path(folder.to_owned()).covers(&Scope::Path(self.to_string()))
+    }
+
+    /// True if it is a folder of secrets or lies in one: that of Haft's home, or any other of that name (APR-14).
+    pub(super) fn is_secret(&self, places: &HostPlaces) -> bool {
+        self.is_below(&places.secrets_folder) || self.0.iter().any(|name| secrets::is_folder(name))
     }
 
     /// True if it shows the inside of a running process: memory, environment, open files.

@@ -69,7 +69,7 @@ impl Tool for FileRead {
     fn ask(&self, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let (places, path) = asked(arguments, environment)?;
         let Some(path) = path else { return Ok(Ask::default()) };
-        if !path.is_below(&places.secrets_folder) {
+        if !path.is_secret(places) {
             return Ok(looks("Read the file", &path, Scope::File(path.to_string())));
         }
         let question = format!("Read the secret `{path}` and show it to the model?");

@@ -80,13 +80,13 @@ impl Tool for FileWrite {
         let folder = path.folder().map(|folder| Scope::Path(folder.to_string()));
         let scopes = folder.into_iter().chain([file]).collect();
         // Haft's own configuration, grants and secrets: no grant of a folder around it, temporary or not, reaches in there.
-        let own = path.is_below(&places.haft_home) || path.is_below(&places.secrets_folder);
+        let secret = path.is_secret(places);
+        let own = path.is_below(&places.haft_home) || secret;
         let temporary = !own && places.temp_folders.iter().any(|folder| path.is_below(folder));
         Ok(if temporary {
             Ask { meaning: Some(text), scopes, ..Ask::default() }
         } else {
             // What is written into the secrets folder is a secret from now on.
-            let secret = path.is_below(&places.secrets_folder);
             let secret_arguments = if secret { vec!["content".to_owned()] } else { Vec::new() };
             Ask { question: Some(text), scopes, every_time: own, secret, secret_arguments, ..Ask::default() }
         })
@@ -109,7 +109,7 @@ async fn write(call: &StartedCall, context: &dyn ToolContext) -> Result<ToolOutp
         let host = host.clone();
         blocking(move || Ok((folder::before(host.as_ref(), &path)?, path))).await?
     };
-    let secret = path.is_below(&host.places().secrets_folder);
+    let secret = call.is_secret() || path.is_secret(host.places());
     // The before-image of a secret would be that secret in the clear.
     let image = if secret { None } else { keep(context, &path, before.as_ref()).await? };
     let (content, append, created) = (wanted.content.to_owned(), wanted.append, before.is_none());

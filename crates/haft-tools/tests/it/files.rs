@@ -326,12 +326,12 @@ fn a_yes_can_cover_the_folder_or_the_file() {
         (
             "file_write",
             json!({"path": "src/../src/a.py", "content": ""}),
-            vec![folder("/home/me/demo/src"), Scope::File("/home/me/demo/src/a.py".into()), Scope::Tool],
+            vec![Scope::File("/home/me/demo/src/a.py".into()), folder("/home/me/demo/src"), Scope::Tool],
         ),
         (
             "file_write",
             json!({"path": "a.py", "content": ""}),
-            vec![folder("/home/me/demo"), Scope::File("/home/me/demo/a.py".into()), Scope::Tool],
+            vec![Scope::File("/home/me/demo/a.py".into()), folder("/home/me/demo"), Scope::Tool],
         ),
         (
             "file_mkdir",

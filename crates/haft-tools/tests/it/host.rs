@@ -246,7 +246,7 @@ fn writing_asks_everywhere_but_in_temporary_folders() {
     let text =
         format!("Write 3 characters to the file `{path}` of this machine, in place of whatever it holds?");
     assert_eq!(decision.question.unwrap(), text);
-    let scopes = [Scope::Path(machine.path("a/b")), Scope::File(path.clone())];
+    let scopes = [Scope::File(path.clone()), Scope::Path(machine.path("a/b"))];
     assert_eq!((decision.scopes.as_slice(), decision.every_time), (&scopes[..], false));
     let text = format!("Append 3 characters to the file `{path}` of this machine?");
     assert_eq!(decide(&path, true).question.unwrap(), text);
@@ -259,9 +259,13 @@ fn writing_asks_everywhere_but_in_temporary_folders() {
 fn reading_asks_for_each_file_of_the_secrets_folder_and_nowhere_else() {
     let machine = Machine::new();
     let mut tools = machine.invocation();
-    for path in
-        ["home/x", "home/.haft/haft.toml", "home/.haft/.secretsx/a", ".secrets/a", "home/.haft/.secrets/../a"]
-    {
+    for path in [
+        "home/x",
+        "home/.haft/haft.toml",
+        "home/.haft/.secretsx/a",
+        "home/x.secrets/a",
+        "home/.haft/.secrets/../a",
+    ] {
         let path = machine.path(path);
         assert_eq!(tools.decide("file_read", json!({"path": path})).outcome, Outcome::Allow, "{path}");
     }

@@ -15,6 +15,8 @@ mod host;
 mod host_attacks;
 #[cfg(unix)]
 mod host_support;
+#[cfg(unix)]
+mod secrets;
 mod skills;
 mod support;
 mod workspace;

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use haft_core::artifact::Artifacts;
-use haft_core::consent::{ConsentEnvironment, HostPlaces};
+use haft_core::consent::{Answer, Circumstances, Closing, ConsentEnvironment, HostPlaces, Opening};
 use haft_core::facts::Permission;
 use haft_core::gate::Admission;
 use haft_core::journal::Head;
-use haft_core::path::{InjectedValues, Resolution, Standing, StartedCall};
+use haft_core::path::{AskingCall, InjectedValues, Resolution, Standing, StartedCall};
 use haft_core::policy::Decision;
 use haft_core::ports::NeverCancelled;
 use haft_core::profile::ApprovalMode;
@@ -133,7 +133,8 @@ impl Invocation {
         };
         let authorized = match self.decided(alias, arguments)?.resolve(standing) {
             Resolution::Authorized(call) => call,
-            Resolution::Asking(call) => panic!("{:?} is asked every time", call.call()),
+            // What is asked every time is answered with a yes.
+            Resolution::Asking(call) => yes(call, &self.tools, &self.environment),
             Resolution::Refused(why) => return Err(ToolError::new(why.code.clone(), why.message.clone())),
         };
         let mut batch = Batch::new(run);
@@ -159,6 +160,26 @@ impl Invocation {
         assert_eq!(error.class(), ErrorClass::Recoverable, "{alias}: {error}");
         (error.code().to_string(), error.message().to_owned())
     }
+}
+
+/// The call with a person's yes to it alone.
+fn yes(
+    call: AskingCall,
+    tools: &haft_core::CompiledTools,
+    environment: &ConsentEnvironment,
+) -> haft_core::AuthorizedCall {
+    let question = call.question(Opening {
+        id: "q_1".into(),
+        session: "s_1".into(),
+        run: "r_1".into(),
+        invocation: "i_1".into(),
+        folder: environment.project_folder.clone(),
+        deadline: None,
+    });
+    let shown = Some(question.digest);
+    let closing = Closing::Answered { answer: Answer::Once, surface: "test".into(), by: None, shown };
+    let now = Circumstances { folder: environment.project_folder.clone(), policy: tools.policy_version() };
+    call.close(&question, &closing, &now, ("g_1".into(), Timestamp(0))).unwrap().0
 }
 
 struct Context {
@@ -325,6 +346,11 @@ impl Ground {
     /// The project's file, if it is there.
     pub(crate) fn file(&self, path: &str) -> Option<String> {
         self.root.read_to_string(format!("demo/{path}")).ok()
+    }
+
+    /// How many contents were kept.
+    pub(crate) fn images_kept(&self) -> usize {
+        self.images.0.lock().unwrap().len()
     }
 
     /// What was kept under that digest.
