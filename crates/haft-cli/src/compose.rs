@@ -19,7 +19,7 @@ use haft_core::{
 };
 use haft_engine::{
     Audience, CurrentPolicy, Engine, EngineError, EngineParts, RunHandle, RunOptions, Session, SessionChoice,
-    SurfaceId,
+    SurfaceId, outside_of,
 };
 use haft_store::SqliteStore;
 use tokio::sync::Notify;
@@ -214,6 +214,17 @@ impl Workplace {
             self.setup.output.warn(&recovered_text(recovered));
         }
         Ok(session)
+    }
+
+    /// Which content from outside is in the conversation already, where the profile asks again because of it.
+    pub(crate) async fn outside(&self, chosen: &Chosen) -> Result<Option<String>, Failure> {
+        if !chosen.profile.taint.ask {
+            return Ok(None);
+        }
+        match self.engine.find(&chosen.session).await? {
+            Some(row) => Ok(outside_of(self.store.as_ref(), &row.id).await?),
+            None => Ok(None),
+        }
     }
 
     /// The options that all runs of this start share.

@@ -8,6 +8,7 @@ use haft_engine::CurrentPolicy;
 
 use crate::args::Globals;
 use crate::output::Output;
+use crate::platform;
 use crate::profiles::LoadedProfile;
 use crate::setup::Setup;
 use crate::surroundings;
@@ -30,17 +31,26 @@ impl RulesOnDisk {
         loaded: &LoadedProfile,
         tools: &CompiledTools,
     ) -> Arc<Self> {
-        // Presets are part of the program; their names are no absolute paths.
-        let chain = loaded.chain.iter().map(PathBuf::from).filter(|path| path.is_absolute());
-        let files = chain.chain([setup.home.configuration()]);
+        let files = files_of(&loaded.chain, setup.home.configuration());
         Arc::new(Self {
             globals: setup.globals.clone(),
             output: setup.output,
             profile: profile.to_owned(),
             version: tools.policy_version(),
-            files: files.map(|path| (path.clone(), text_digest(&path).unwrap_or_default())).collect(),
+            files: files
+                .into_iter()
+                .map(|path| (path.clone(), text_digest(&path).unwrap_or_default()))
+                .collect(),
         })
     }
+}
+
+/// The files that rules and permissions come from: the profile with what it extends, the configuration of the home, and the
+/// administrator's rules.
+fn files_of(chain: &[String], configuration: PathBuf) -> Vec<PathBuf> {
+    // Presets are part of the program; their names are no absolute paths.
+    let profiles = chain.iter().map(PathBuf::from).filter(|path| path.is_absolute());
+    profiles.chain([configuration]).chain(platform::PLACE.map(PathBuf::from)).collect()
 }
 
 fn text_digest(path: &std::path::Path) -> Result<Option<Digest>, String> {
@@ -70,5 +80,20 @@ impl RulesOnDisk {
             setup.compile(&loaded)
         };
         read().map(|tools| tools.policy_version()).map_err(|failure: crate::exit::Failure| failure.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // POL-04: a change of the administrator's rules is seen while a question stands.
+    #[test]
+    fn the_administrators_rules_are_looked_at_again() {
+        let chain = ["/home/x/profiles/a.md".to_owned(), "preset default".to_owned()];
+        let files = files_of(&chain, PathBuf::from("/home/x/haft.toml"));
+        let mut expected = vec![PathBuf::from("/home/x/profiles/a.md"), PathBuf::from("/home/x/haft.toml")];
+        expected.extend(platform::PLACE.map(PathBuf::from));
+        assert_eq!(files, expected);
     }
 }

@@ -57,7 +57,9 @@ impl Driver {
         }
         // What a call staged and its end does not tell of was never written.
         self.shared.files.take_back(&self.invocation);
-        Ok(slots.into_iter().flatten().map(|outcome| *outcome).collect())
+        let mut outcomes = Vec::with_capacity(slots.len());
+        outcomes.extend(slots.into_iter().flatten().map(|outcome| *outcome));
+        Ok(outcomes)
     }
 
     async fn run_attempt(&mut self, admission: Admission) -> Result<Box<CallOutcome>, EngineError> {
@@ -233,14 +235,22 @@ impl Driver {
         self.settle_refused(*authorized.give_up(ErrorCode::CALL_CANCELLED, message))
     }
 
-    /// The end of a call whose yes was taken back before it started.
-    pub(crate) fn take_back(&mut self, authorized: AuthorizedCall) -> Result<Box<CallOutcome>, EngineError> {
-        let message = format!(
-            "`{}` was refused: the yes that it rests on was taken back. {}",
-            authorized.call().alias,
-            "Ask the person before you try again."
-        );
-        self.settle_refused(*authorized.give_up(ErrorCode::TOOL_DENIED, message))
+    /// A call that was decided a while ago; its end, where the yes that it rests on was taken back since, here or by another process.
+    pub(crate) async fn still_granted(
+        &mut self,
+        authorized: AuthorizedCall,
+    ) -> Result<Result<AuthorizedCall, Box<CallOutcome>>, EngineError> {
+        let Some(grant) = authorized.grant() else { return Ok(Ok(authorized)) };
+        let looked = self.session.look_for_revoked().await;
+        self.tell_of_grants()?;
+        let why = match looked {
+            Ok(()) if !self.session.is_revoked(grant) => return Ok(Ok(authorized)),
+            Ok(()) => "the yes that it rests on was taken back".to_owned(),
+            Err(error) => format!("it cannot be seen whether the yes still holds: {error}"),
+        };
+        let alias = &authorized.call().alias;
+        let message = format!("`{alias}` was refused: {why}. Ask the person before you try again.");
+        Ok(Err(self.settle_refused(*authorized.give_up(ErrorCode::TOOL_DENIED, message))?))
     }
 
     /// The end of a call that may run and does not, because the model could not be given its result.

@@ -27,19 +27,23 @@ pub struct DryCall {
     pub decision: Option<Decision>,
     /// Who would stand in for an answer: a grant, `--yes`; none if somebody would be asked, or nobody need be.
     pub granted_by: Option<String>,
+    /// The grant that would.
+    pub grant: Option<GrantId>,
     /// The question that would be put.
     pub question: Option<Question>,
     /// Why it would not run.
     pub refused: Option<Refused>,
 }
 
-/// Walks the path up to the decision for a batch. Budgets count inside the batch alone.
+/// Walks the path up to the decision for a batch. Budgets count inside the batch alone. `outside` is where content from outside in
+/// the conversation came from ([`outside_of`](crate::outside_of)).
 pub fn dry_run(
     engine: &Engine,
     requested: Vec<RequestedCall>,
     options: &RunOptions,
     grants: &[Grant],
     environment: &ConsentEnvironment,
+    outside: Option<&str>,
 ) -> Result<Vec<DryCall>, CompileError> {
     let registry: &ToolRegistry = engine.registry();
     let invocation = InvocationId::new("i_dry");
@@ -78,17 +82,30 @@ pub fn dry_run(
                 Err(refused) => return of_refused(*refused),
             };
             let mut decided = prepared.decide(environment);
+            if options.profile.taint.ask
+                && let Some(source) = outside
+            {
+                decided = decided.after_outside(source);
+            }
             if options.profile.repairs.ask {
                 decided = decided.after_repairs();
             }
             let alias = decided.call().alias.clone();
             let arguments = decided.arguments().value().clone();
             let decision = Some(decided.decision().clone());
-            let base =
-                DryCall { alias, arguments, decision, granted_by: None, question: None, refused: None };
+            let base = DryCall {
+                alias,
+                arguments,
+                decision,
+                granted_by: None,
+                grant: None,
+                question: None,
+                refused: None,
+            };
             match decided.resolve(standing) {
                 Resolution::Authorized(call) => {
-                    DryCall { granted_by: call.granted_by().map(str::to_owned), ..base }
+                    let (by, grant) = (call.granted_by().map(str::to_owned), call.grant().cloned());
+                    DryCall { granted_by: by, grant, ..base }
                 }
                 Resolution::Asking(asking) => {
                     let question = asking.question(Opening {
@@ -113,6 +130,7 @@ fn of_refused(refused: Refused) -> DryCall {
         arguments: refused.arguments.clone(),
         decision: refused.decision.clone(),
         granted_by: None,
+        grant: None,
         question: None,
         refused: Some(refused),
     }

@@ -1,10 +1,10 @@
 //! The engine: what all sessions of a process share.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use haft_core::consent::ConsentEnvironment;
-use haft_core::mask::Mask;
+use haft_core::mask::{Mask, MaskError};
 use haft_core::ports::{Clock, Ids, SessionRow, Store};
 use haft_core::{ProjectId, Services, SessionId, ToolRegistry};
 
@@ -43,12 +43,16 @@ impl fmt::Debug for EngineParts {
 pub struct Engine {
     pub(crate) parts: Arc<EngineParts>,
     consent: Arc<ConsentService>,
+    /// What is masked by now: the [`Mask`] among the services, and the secrets that were learned since.
+    mask: Arc<RwLock<Mask>>,
 }
 
 impl Engine {
     /// An engine without any surface: questions are refused until one is attached.
     pub fn new(parts: EngineParts) -> Self {
-        Self { parts: Arc::new(parts), consent: Arc::new(ConsentService::default()) }
+        let mask = parts.services.get::<Mask>().map(|mask| mask.as_ref().clone()).unwrap_or_default();
+        let (parts, consent) = (Arc::new(parts), Arc::new(ConsentService::default()));
+        Self { parts, consent, mask: Arc::new(RwLock::new(mask)) }
     }
 
     /// Where surfaces are attached and answers go.
@@ -56,9 +60,18 @@ impl Engine {
         &self.consent
     }
 
-    /// What is masked in all that is stored and shown: the [`Mask`] among the services, else one that knows forms alone.
+    /// What is masked in all that is stored and shown: the [`Mask`] among the services, else one that knows forms alone; and the
+    /// secrets that were read or written since the engine began.
     pub fn mask(&self) -> Mask {
-        self.parts.services.get::<Mask>().map(|mask| mask.as_ref().clone()).unwrap_or_default()
+        self.mask.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on these texts are secrets, under the name `name`.
+    pub(crate) fn learn(&self, name: &str, secrets: &[String]) -> Result<(), MaskError> {
+        let named = secrets.iter().map(|secret| (name.to_owned(), secret.clone()));
+        let mut mask = self.mask.write().unwrap_or_else(PoisonError::into_inner);
+        *mask = mask.and(named)?;
+        Ok(())
     }
 
     /// All tools.

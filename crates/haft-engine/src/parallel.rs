@@ -178,11 +178,13 @@ impl Parallel<'_> {
                 continue;
             }
             // It may have waited long since it was decided.
-            if authorized.grant().is_some_and(|grant| self.driver.session.is_revoked(grant)) {
-                let outcome = self.driver.take_back(authorized)?;
-                self.fill(slot, outcome);
-                continue;
-            }
+            let authorized = match self.driver.still_granted(authorized).await? {
+                Ok(authorized) => authorized,
+                Err(outcome) => {
+                    self.fill(slot, outcome);
+                    continue;
+                }
+            };
             match self.driver.repeat(authorized).await? {
                 Fate::Runs(authorized) => {
                     if self.driver.bounds.hold_output(&authorized, &self.driver.options.profile) {

@@ -52,6 +52,9 @@ impl Driver {
             self.tell_of_commits(Some(started.call_id()))?;
         }
         let stored = if started.is_secret() {
+            if !result.is_error && !facts.effect.writes() {
+                self.learn_read(result.text())?;
+            }
             Some(without_secret(&result))
         } else {
             self.writer.mask.result(&result, View::Record)
@@ -76,6 +79,7 @@ impl Driver {
             workspace,
             outside,
             secret: started.is_secret(),
+            secret_arguments: started.secret_arguments(),
             stored,
         };
         let shown = self.note_end(call, result, artifacts, files)?;
@@ -112,6 +116,7 @@ impl Driver {
             workspace: Vec::new(),
             outside: None,
             secret: false,
+            secret_arguments: &[],
             stored: None,
         };
         let shown = self.note_end(call, result, Vec::new(), Vec::new())?;
@@ -142,8 +147,8 @@ impl Driver {
         };
         let spilled_to = if call.secret { None } else { self.spill(call.facts, &mut shown, &mut versions) };
         self.bounds.settle_output(&mut shown);
-        let view = self
-            .view(call.stored.as_deref().filter(|_| spilled_to.is_none()).unwrap_or(&shown), call.arguments);
+        let stored = call.stored.as_deref().filter(|_| spilled_to.is_none());
+        let view = self.view(stored.unwrap_or(&shown), call.arguments, call.secret_arguments);
         let (call_id, alias) = (shown.call_id.clone(), shown.alias.clone());
         let (duration_ms, skipped) = (shown.duration_ms, shown.skipped);
         let (result_file, reused_from, outside) = (call.file, call.reused_from.cloned(), call.outside);
@@ -190,7 +195,8 @@ impl Driver {
         let stored = self.writer.mask.result(&result, View::Record);
         let identity = Identity::new(&refused.call_id, refused.tool_id.as_ref());
         let file = self.result_file(&identity, stored.as_ref().unwrap_or(&result))?;
-        let view = self.view(&result, &refused.arguments);
+        let secret = refused.decision.as_ref().map_or(&[][..], |decision| &decision.secret_arguments);
+        let view = self.view(&result, &refused.arguments, secret);
         let payload = ToolCallFailed {
             call_id: refused.call_id.clone(),
             tool_id: refused.tool_id.clone(),
@@ -284,12 +290,14 @@ impl Driver {
         }
     }
 
-    /// What surfaces show of an ended call.
-    fn view(&self, result: &ToolResult, arguments: &Value) -> Map<String, Value> {
+    /// What surfaces show of an ended call; `secret` names the arguments of which nothing but the length is told.
+    fn view(&self, result: &ToolResult, arguments: &Value, secret: &[String]) -> Map<String, Value> {
         if !self.options.events.wants_events() {
             return Map::new();
         }
-        Map::from_iter([("view".to_owned(), result_view(result, arguments))])
+        let masked = (!secret.is_empty()).then(|| self.writer.masked_arguments(arguments, secret)).flatten();
+        let view = result_view(result, masked.as_ref().unwrap_or(arguments));
+        Map::from_iter([("view".to_owned(), view)])
     }
 }
 
@@ -306,6 +314,8 @@ struct EndedCall<'a> {
     outside: Option<String>,
     /// The result is a secret as a whole.
     secret: bool,
+    /// The arguments that are.
+    secret_arguments: &'a [String],
     /// The result as it is stored, where something is masked in it.
     stored: Option<Box<ToolResult>>,
 }

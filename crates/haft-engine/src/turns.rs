@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_core::exit::ExitPolicy;
 use haft_core::journal::{ModelTurnCompleted, Payload, RequestedCallRecord, RunEnded, RunStatus};
-use haft_core::mask::View;
+use haft_core::mask::{View, without_written};
 use haft_core::message::Message;
 use haft_core::ports::{Model, ModelError, ModelTurn};
 use haft_core::profile::{BreachPolicy, RunKind};
@@ -314,31 +314,43 @@ impl Driver {
     fn decode(&mut self, ask: &Ask<'_>, answer: &ModelTurn) -> Result<Vec<Attempt>, EngineError> {
         let aliases = TurnAliases::new(&self.tools, ask.contract, &self.invocation, ask.turn);
         let attempts = aliases.decode(answer.calls.clone());
-        self.note_turn(ask.turn, answer, &attempts)?;
+        let secrets = self.learn_written(&attempts)?;
+        self.note_turn(ask.turn, answer, &attempts, &secrets)?;
         Ok(attempts)
     }
 
-    fn note_turn(&mut self, turn: u32, answer: &ModelTurn, attempts: &[Attempt]) -> Result<(), EngineError> {
+    fn note_turn(
+        &mut self,
+        turn: u32,
+        answer: &ModelTurn,
+        attempts: &[Attempt],
+        secrets: &[String],
+    ) -> Result<(), EngineError> {
         let calls = attempts
             .iter()
             .zip(&answer.calls)
             .map(|(attempt, requested)| RequestedCallRecord {
                 call_id: attempt.call_id().clone(),
                 requested: requested.clone(),
+                tool_id: attempt.tool_id().cloned(),
             })
             .collect();
-        let completed = ModelTurnCompleted {
+        let mut completed = ModelTurnCompleted {
             invocation: self.invocation.clone(),
             turn,
             text: answer.text.clone(),
             reasoning: answer.reasoning.clone(),
-                tool_id: attempt.tool_id().cloned(),
             raw: answer.raw.clone(),
             calls,
             finish_reason: answer.finish_reason,
             usage: answer.usage,
             provider_metadata: answer.provider_metadata.clone(),
         };
+        if !secrets.is_empty() {
+            // A dialect may write them otherwise than they are.
+            completed.raw = None;
+            completed.calls.iter_mut().for_each(|call| without_written(&mut call.requested, secrets));
+        }
         self.writer.note(&Payload::ModelTurnCompleted(completed), Map::new())
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use haft_core::consent::Closing;
 use haft_core::event::RunEvent;
 use haft_core::journal::{Batch, ConsentClosed, FileRef, Head, Payload};
-use haft_core::mask::{Mask, View};
+use haft_core::mask::{Mask, View, secret_argument};
 use haft_core::path::{AuthorizedCall, PreparedArguments};
 use haft_core::{ArtifactVersion, Committed, Digest, Question, RunId};
 use haft_schema::canonical;
@@ -151,7 +151,7 @@ impl RunWriter {
         for name in secret {
             if let Some(value) = masked.get_mut(name) {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                *value = Value::String(format!("[secret argument, {} characters]", text.chars().count()));
+                *value = Value::String(secret_argument(text.chars().count()));
             }
         }
         self.mask.value(&mut masked, View::Record);

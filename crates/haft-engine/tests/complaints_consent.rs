@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::consent::{Answer, Closing, ConsentSurface, Question};
+use haft_core::consent::{Answer, Closing, ConsentEnvironment, ConsentSurface, Question};
 use haft_core::facts::Permission;
-use haft_core::ports::NeverCancelled;
+use haft_core::ports::{BoxFuture, Cancel, NeverCancelled, ProjectRow, ProjectRows};
 use haft_core::{
     CallId, ConsentId, Digest, ErrorCode, Grant, GrantId, Lifetime, Payload, RunId, Scope, SessionId,
     Timestamp, ToolId,
@@ -376,6 +376,34 @@ async fn complaint_19_every_surface_learns_how_it_ended_and_late_answers_are_tol
     assert_eq!(service.answer(&one.id, yes(&one)), Err(AnswerError::Unknown(one.id.clone())));
 }
 
+/// Is called off in the very moment in which a yes is accepted.
+struct StopAtYes {
+    service: Arc<ConsentService>,
+    question: Arc<Question>,
+}
+
+impl Cancel for StopAtYes {
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    fn cancelled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async { self.service.answer(&self.question.id, yes(&self.question)).unwrap() })
+    }
+}
+
+// Whoever was told that an answer counts was told the truth, whatever ends the question in the same moment.
+#[tokio::test]
+async fn complaint_19_an_accepted_answer_counts_though_the_run_stops_in_the_same_moment() {
+    let service = Arc::new(ConsentService::default());
+    service.attach(Arc::new(Desk::default()));
+    let question = question("q_1", "s_1", "r_1", None);
+    let stop = StopAtYes { service: service.clone(), question: question.clone() };
+    let closing = service.ask(&question, GRACE, &stop, &TestClock::default()).await;
+    assert!(matches!(closing, Closing::Answered { answer: Answer::Once, .. }), "{closing:?}");
+    assert!(matches!(service.answer(&question.id, yes(&question)), Err(AnswerError::Late { .. })));
+}
+
 // Pains 22, 23: an answer names the bytes that were shown, and is used once.
 #[tokio::test]
 async fn complaint_22_an_answer_for_other_bytes_does_not_count() {
@@ -449,6 +477,41 @@ async fn an_answer_under_other_rules_must_be_asked_again() {
         assert!(!world.kinds(&run).await.contains(&"grant_given".to_owned()));
     }
     assert!(world.logged().is_empty());
+}
+
+// The working folder is part of what a yes is bound to: where it is another one, or cannot be looked up, nothing runs.
+#[tokio::test]
+async fn an_answer_in_another_folder_or_an_unknown_one_does_not_count() {
+    for (unknown, told) in
+        [(false, "the working folder changed"), (true, "the working folder cannot be looked up")]
+    {
+        let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new()), u32::MAX));
+        let world = World::over(store.clone());
+        let desk = Arc::new(Desk::default());
+        world.engine.consent().attach(desk.clone());
+        let at = |path: &str| ProjectRow { id: "p".into(), path: path.into(), added: Timestamp(1) };
+        store.put_project(&at("/p/old")).await.unwrap();
+        let environment = ConsentEnvironment {
+            project: Some("p".into()),
+            project_folder: Some("/p/old".into()),
+            attended: true,
+            ..ConsentEnvironment::default()
+        };
+        let project = Some("p".into());
+        let session = world.engine.open(SessionChoice::New, "test", project, environment).await.unwrap();
+        let handle = session.calls(vec![call("asks", json!({}))], world.options());
+        let question = shown(&desk, 1).await.remove(0);
+        if unknown {
+            store.lost.store(true, Ordering::SeqCst);
+        } else {
+            store.put_project(&at("/p/new")).await.unwrap();
+        }
+        world.engine.consent().answer(&question.id, yes(&question)).unwrap();
+        let result = handle.wait().await.unwrap().remove(0).result;
+        assert_eq!(result.error_code, Some(ErrorCode::TOOL_DENIED));
+        assert!(result.text().contains(told), "{}", result.text());
+        assert!(world.logged().is_empty());
+    }
 }
 
 #[tokio::test]
@@ -527,6 +590,35 @@ async fn uses_are_counted_here_and_in_the_journal() {
     assert_eq!(history.len(), 1);
     assert_eq!((history[0].grant.clone(), history[0].uses), (granted("g_1", session.id()), 2));
     assert!(history[0].last_use.is_some() && history[0].revoked.is_none() && history[0].epoch == 1);
+}
+
+// A yes that is taken back while its call runs: the call ends, and its result answers no other one.
+#[tokio::test]
+async fn what_was_taken_back_while_its_call_ran_is_given_to_nobody_again() {
+    let mut world = World::new();
+    world.profile.reuse.history = true;
+    let tool = ToolId::builtin("pair");
+    world.profile.tools.permission.insert(tool.clone(), Permission::Ask);
+    let session = world.session().await;
+    let ran = async |times: usize| {
+        for _ in 0..10_000 {
+            if world.logged().len() == times {
+                return true;
+            }
+            tokio::task::yield_now().await;
+        }
+        false
+    };
+    let calls = || vec![call("pair", json!({"text": "a"}))];
+    for (number, id) in (1..).zip(["g_1", "g_2"]) {
+        session.grant(Grant { tool: tool.clone(), ..granted(id, session.id()) });
+        let handle = session.calls(calls(), world.options());
+        assert!(ran(number).await, "{id}: the tool is asked itself");
+        assert!(session.revoke(&GrantId::new(id)).await.unwrap());
+        world.cells.pair.meet().await;
+        let outcome = handle.wait().await.unwrap().remove(0);
+        assert_eq!((outcome.result.is_error, outcome.result.skipped), (false, false), "{id}");
+    }
 }
 
 // APR-17: taken back from here or from another process, a grant stands in for nothing, and so does what rests on it.

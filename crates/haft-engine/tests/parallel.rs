@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use haft_core::consent::{Answer, Closing, ConsentSurface, Question};
 use haft_core::journal::RunStatus;
 use haft_core::profile::ExecutionMode;
-use haft_core::{ConsentId, Payload, Profile, RequestedCall};
+use haft_core::{
+    ConsentId, ErrorCode, Grant, GrantId, Lifetime, Payload, Profile, RequestedCall, Scope, Timestamp, ToolId,
+};
 use haft_engine::{EngineError, Reply};
 use proptest::prelude::*;
 use serde_json::json;
@@ -35,6 +37,33 @@ async fn calls_that_touch_different_things_overlap_and_results_keep_call_order()
     assert_eq!(told, [("pair_writes", false), ("nobody", true), ("pair", false), ("fails", true)]);
     let ids: Vec<_> = outcomes.iter().map(|one| one.result.call_id.to_string()).collect();
     assert!(ids.is_sorted(), "{ids:?}");
+}
+
+// A yes that is taken back while its call waits for another one lets nothing through, wherever it was taken back.
+#[tokio::test(start_paused = true)]
+async fn a_yes_that_is_taken_back_while_its_call_waits_starts_nothing() {
+    for elsewhere in [false, true] {
+        let world = world();
+        let session = world.session().await;
+        let (id, lifetime) = (GrantId::new("g_1"), Lifetime::Session(session.id().clone()));
+        let tool = ToolId::builtin("look_asks");
+        session.grant(Grant::new(id.clone(), tool, Scope::Tool, lifetime, "--allow", Timestamp(0)));
+        // The second waits for the first, which waits for the test.
+        let handle = session.calls(vec![on("pair_writes", "x"), on("look_asks", "x")], world.options());
+        while world.logged().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        if elsewhere {
+            world.store.revoke_grant(session.id(), &id, Timestamp(99)).await.unwrap();
+        } else {
+            assert!(session.revoke(&id).await.unwrap());
+        }
+        world.cells.pair.meet().await;
+        let outcomes = handle.wait().await.unwrap();
+        assert!(!outcomes[0].result.is_error);
+        assert_eq!(outcomes[1].result.error_code, Some(ErrorCode::TOOL_DENIED), "elsewhere: {elsewhere}");
+        assert_eq!(world.logged(), ["pair_writes x"]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -492,9 +492,15 @@ async fn a_dry_run_decides_and_stores_nothing() {
     let world = World::new();
     let calls =
         vec![call("echo", json!({"size": " 7 "})), call("asks", json!({})), call("nobody", json!({}))];
-    let dry =
-        haft_engine::dry_run(&world.engine, calls, &world.options(), &[], &ConsentEnvironment::default())
-            .unwrap();
+    let dry = haft_engine::dry_run(
+        &world.engine,
+        calls,
+        &world.options(),
+        &[],
+        &ConsentEnvironment::default(),
+        None,
+    )
+    .unwrap();
     assert_eq!(dry[0].arguments, json!({"size": 7}));
     assert!(dry[0].question.is_none() && dry[1].question.is_some() && dry[2].refused.is_some());
     assert!(world.logged().is_empty());

@@ -247,6 +247,55 @@ async fn a_secret_result_goes_to_the_model_and_nowhere_else() {
     assert!(content(2, 2).contains("[secret result, 12 characters]"), "{}", content(2, 2));
 }
 
+// CONFLICT-29: what a model writes where secrets are kept stands in no record, not even in that of the turn that says it.
+#[tokio::test]
+async fn a_secret_that_the_model_writes_is_stored_nowhere() {
+    let home = Home::new();
+    let session = home.world.session().await;
+    let (long, short) = ("a new \"one\" & <more>", "s#ort7");
+    let calls = vec![call("keeps", json!({"text": long})), call("keeps", json!({"text": short}))];
+    let mut turn = says(&format!("I keep {long}."), calls).unwrap();
+    turn.raw = Some(format!("<call>a new &quot;one&quot; &amp; &lt;more> {short}</call>"));
+    let model = FakeModel::new(vec![
+        Ok(turn),
+        says("", vec![call("echo", json!({"text": format!("again {long}")}))]),
+        says(&format!("kept {long}"), vec![]),
+        says("", vec![]),
+    ]);
+    let run = |prompt: &str| session.prompt(prompt.into(), model.clone(), home.world.options()).wait();
+    let ended = run("keep one").await.unwrap();
+    assert_eq!(ended.text, "kept [secret argument]");
+    // The tool itself was given it.
+    assert_eq!(home.world.logged()[..2], [format!("keeps {long}"), format!("keeps {short}")]);
+    run("and now?").await.unwrap();
+    {
+        let requests = model.requests.lock().unwrap();
+        let Message::Assistant { raw, calls, text, .. } = &requests[3].messages[1] else { panic!("no turn") };
+        assert_eq!((raw.as_deref(), text.as_str()), (None, "I keep [secret argument]."));
+        let masked = |value: &str| call("keeps", json!({"text": value}));
+        assert_eq!(
+            calls[..],
+            [masked("[secret argument, 20 characters]"), masked("[secret argument, 6 characters]")]
+        );
+    }
+    session.close().await.unwrap();
+    home.assert_clean(&[long, short, "a new &quot;one"]).await;
+}
+
+// CONFLICT-29: whoever was given a secret may repeat it.
+#[tokio::test]
+async fn a_secret_that_was_read_is_masked_from_then_on() {
+    let home = Home::new();
+    let session = home.world.session().await;
+    let read = json!({"text": "value that nobody named"});
+    let model = FakeModel::new(vec![
+        says("", vec![call("secret", read.clone())]),
+        says(&format!("It says {read}."), vec![]),
+    ]);
+    let ended = session.prompt("read it".into(), model, home.world.options()).wait().await.unwrap();
+    assert_eq!(ended.text, "It says [secret result].");
+}
+
 #[tokio::test]
 async fn a_masked_result_stands_in_for_no_call() {
     let mut home = Home::new();

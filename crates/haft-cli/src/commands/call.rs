@@ -39,7 +39,9 @@ pub(crate) async fn run(setup: Setup, arguments: CallArgs) -> Result<Exit, Failu
     let mut options = workplace.options(&chosen, "call");
     options.model = workplace.setup.model_name(&chosen.profile);
     if arguments.dry_run {
-        let calls = dry_run(&workplace.engine, requested, &options, &chosen.grants, &chosen.environment)
+        let outside = workplace.outside(&chosen).await?;
+        let (grants, environment) = (&chosen.grants, &chosen.environment);
+        let calls = dry_run(&workplace.engine, requested, &options, grants, environment, outside.as_deref())
             .map_err(Failure::usage)?;
         return calls::print_dry(output, workplace.setup.globals.json, &calls, &chosen.tools);
     }

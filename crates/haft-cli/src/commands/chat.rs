@@ -132,7 +132,7 @@ fn list_grants(workplace: &Workplace, session: &Session) {
             (None, false) => "; over",
             (None, true) => "",
         };
-        let uses = uses(one.uses, one.last_use);
+        let uses = uses(&one.grant, one.uses, one.last_use);
         output.note(&format!("{}  {}; {uses}{state}", one.grant.id, grant_line(&one.grant)));
     }
     if grants.is_empty() {

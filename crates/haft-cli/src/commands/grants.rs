@@ -59,7 +59,7 @@ async fn list(workplace: &Workplace) -> Result<(), Failure> {
     }
     for one in &grants {
         let state = state(one, owner, now);
-        let uses = uses(one.uses, one.last_use);
+        let uses = uses(&one.grant, one.uses, one.last_use);
         output.foreign_line(&format!(
             "{}  {}; {uses}; {}",
             one.grant.id,
@@ -71,6 +71,15 @@ async fn list(workplace: &Workplace) -> Result<(), Failure> {
         output.note(&format!("nothing was granted in session {}", row.id));
     }
     Ok(())
+}
+
+/// The yeses of a session that stand in for answers as long as the process that was told owns it, without the limits of its runs.
+pub(crate) async fn live(workplace: &Workplace, row: &SessionRow) -> Result<Vec<Grant>, Failure> {
+    let now = workplace.clock.now();
+    let owner = workplace.store.holder(&row.id, now).await?.map(|lease| lease.epoch);
+    let grants = grants_of(workplace.store.as_ref(), &row.id).await?;
+    let live = grants.into_iter().filter(|one| state(one, owner, now) == State::Live);
+    Ok(live.map(|one| Grant { lifetime: Lifetime::Until(Timestamp(u64::MAX)), ..one.grant }).collect())
 }
 
 async fn revoke(workplace: &Workplace, id: &GrantId) -> Result<(), Failure> {
@@ -168,10 +177,11 @@ pub(crate) fn grant_line(grant: &Grant) -> String {
     format!("{} {scope} {lifetime}, given {} {who}", grant.tool, grant.given)
 }
 
-/// How often a grant was used.
-pub(crate) fn uses(uses: u64, last_use: Option<Timestamp>) -> String {
+/// How often a grant was used, beside the call that was asked about when it was given.
+pub(crate) fn uses(grant: &Grant, uses: u64, last_use: Option<Timestamp>) -> String {
     match (uses, last_use) {
-        (0, _) | (_, None) => "not used since".to_owned(),
+        (0, _) | (_, None) if grant.question.is_some() => "not used since".to_owned(),
+        (0, _) | (_, None) => "never used".to_owned(),
         (uses, Some(last)) => {
             let times = counted(usize::try_from(uses).unwrap_or(usize::MAX), "time");
             format!("used {times}, last at {last}")

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use haft_core::policy::{Decision, lint as lint_rules};
-use haft_core::{RequestedCall, ToolId};
+use haft_core::policy::{Decision, Outcome, Ruling, lint as lint_rules};
+use haft_core::{Grant, RequestedCall, ToolId};
 use haft_engine::{DryCall, dry_run};
 use serde_json::{Map, Value, json};
 
 use crate::args::PolicyCommand;
 use crate::call_arguments;
 use crate::calls;
-use crate::commands::questions;
+use crate::commands::{grants, questions};
 use crate::compose::{Chosen, Workplace};
 use crate::document::FileError;
 use crate::document::reader::{Problems, TableReader};
@@ -26,7 +26,7 @@ pub(crate) async fn run(setup: Setup, command: Option<PolicyCommand>) -> Result<
     let workplace = Workplace::open(setup, "haft policy").await?;
     let chosen = workplace.choose().await?;
     match command.unwrap_or(PolicyCommand::Lint) {
-        PolicyCommand::Explain { tool, args } => explain(&workplace, &chosen, &tool, args.as_deref()),
+        PolicyCommand::Explain { tool, args } => explain(&workplace, &chosen, &tool, args.as_deref()).await,
         PolicyCommand::Questions => questions::run(&workplace, &chosen),
         PolicyCommand::Lint => lint(&workplace, &chosen),
         PolicyCommand::Test { file } => test(&workplace, &chosen, &file),
@@ -55,6 +55,30 @@ struct Explained {
     alias: String,
     calls_of_tool: Option<u32>,
     verdict: Verdict,
+    /// What would stand in for a person's answer, and what was said before and does not.
+    answered: Option<String>,
+    unanswered: Vec<String>,
+    /// What content from outside means to the call.
+    outside: Outside,
+}
+
+/// What content from outside means to a call.
+enum Outside {
+    /// Nothing: the call carries nothing away, or the profile does not ask.
+    Nothing,
+    /// It is asked again once some has come in.
+    AsksOnce,
+    /// Some is in the conversation: from where.
+    Here(String),
+}
+
+/// What holds around the call that is explained.
+struct Around<'a> {
+    attended: bool,
+    /// The yeses that were given before.
+    grants: &'a [Grant],
+    /// Where content from outside in the conversation came from.
+    outside: Option<&'a str>,
 }
 
 /// Asks policy, with nothing run and nothing stored.
@@ -63,7 +87,7 @@ fn ask(
     chosen: &Chosen,
     name: &str,
     arguments: Map<String, Value>,
-    attended: bool,
+    around: &Around<'_>,
 ) -> Result<Explained, Failure> {
     let registry = &workplace.setup.registry;
     let id = match chosen.tools.by_alias(name) {
@@ -86,7 +110,15 @@ fn ask(
                 next: "the tool in `tools.allow` of the profile and not in its `tools.deny`".to_owned(),
             },
         };
-        return Ok(Explained { alias: name.to_owned(), id, calls_of_tool: None, verdict });
+        return Ok(Explained {
+            alias: name.to_owned(),
+            id,
+            calls_of_tool: None,
+            verdict,
+            answered: None,
+            unanswered: Vec::new(),
+            outside: Outside::Nothing,
+        });
     };
     let alias = tool.binding().alias.clone();
     let calls_of_tool = tool.binding().max_calls_per_invocation;
@@ -94,18 +126,55 @@ fn ask(
     options.model = workplace.setup.model_name(&chosen.profile);
     let requested = vec![RequestedCall::call(alias.clone(), arguments)];
     let mut environment = chosen.environment.clone();
-    environment.attended = attended;
-    let calls = dry_run(&workplace.engine, requested, &options, &chosen.grants, &environment)
+    environment.attended = around.attended;
+    let calls = dry_run(&workplace.engine, requested, &options, around.grants, &environment, around.outside)
         .map_err(Failure::usage)?;
-    let verdict = match calls.into_iter().next() {
+    let call = calls.into_iter().next();
+    let outside = match around.outside {
+        _ if !chosen.profile.taint.ask || !tool.declaration().facts.carries_away() => Outside::Nothing,
+        Some(source) => Outside::Here(source.to_owned()),
+        None => Outside::AsksOnce,
+    };
+    let (mut answered, mut unanswered) = (None, Vec::new());
+    if let Some(DryCall { decision: Some(decision), granted_by, grant, .. }) = &call
+        && decision.outcome == Outcome::Ask
+    {
+        answered = granted_by.clone();
+        let others = around.grants.iter().filter(|one| one.tool == id && Some(&one.id) != grant.as_ref());
+        unanswered = others.map(|one| format!("{}: {}", given(one), why_not(decision))).collect();
+    }
+    let verdict = match call {
         Some(DryCall { decision: Some(decision), .. }) => Verdict::Decided(Box::new(decision)),
         Some(DryCall { refused: Some(refused), .. }) => Verdict::Invalid(refused.message),
         Some(_) | None => Verdict::Invalid("nothing was decided of the call".to_owned()),
     };
-    Ok(Explained { id, alias, calls_of_tool, verdict })
+    Ok(Explained { id, alias, calls_of_tool, verdict, answered, unanswered, outside })
 }
 
-fn explain(
+/// A yes that was given before.
+fn given(grant: &Grant) -> String {
+    match &grant.question {
+        Some(_) => format!("the yes {} to {}", grant.id, grant.scope),
+        None => format!("{} to {}", grant.granted_by, grant.scope),
+    }
+}
+
+/// Why a yes that was given before does not answer.
+fn why_not(decision: &Decision) -> &'static str {
+    match &decision.by {
+        _ if decision.every_time => "the call is asked every time",
+        Ruling::Outside { .. } => "no yes from before content from outside came in counts",
+        _ if decision.exact => "only a yes to this very call counts",
+        Ruling::Rule { .. }
+        | Ruling::Permission { .. }
+        | Ruling::OwnQuestion
+        | Ruling::Repaired { .. }
+        | Ruling::Unseen { .. }
+        | Ruling::Broken => "it covers other calls",
+    }
+}
+
+async fn explain(
     workplace: &Workplace,
     chosen: &Chosen,
     name: &str,
@@ -118,7 +187,14 @@ fn explain(
     let object = from_stdin.as_deref().or(arguments);
     let schema = haft_core::Schema::empty_object();
     let values = call_arguments::read(&[], object, schema.view()).map_err(Failure::usage)?;
-    let explained = ask(workplace, chosen, name, values, chosen.environment.attended)?;
+    let outside = workplace.outside(chosen).await?;
+    let mut yeses = chosen.grants.clone();
+    if let Some(row) = workplace.engine.find(&chosen.session).await? {
+        yeses.extend(grants::live(workplace, &row).await?);
+    }
+    let attended = chosen.environment.attended;
+    let around = Around { attended, grants: &yeses, outside: outside.as_deref() };
+    let explained = ask(workplace, chosen, name, values, &around)?;
     if let Verdict::Invalid(message) = &explained.verdict {
         return Err(Failure::failed(message)
             .hint(format!("`haft call {} --help` shows the tool's arguments.", explained.alias)));
@@ -158,6 +234,8 @@ fn as_json(explained: &Explained, chosen: &Chosen) -> Value {
                 "would_change": decision.would_change(&explained.alias),
                 "question": decision.question,
                 "scopes": scopes,
+                "granted_by": explained.answered,
+                "outside": outside_json(&explained.outside),
             })
         }
         Verdict::Invisible { rule, reason, next } => json!({
@@ -173,8 +251,19 @@ fn as_json(explained: &Explained, chosen: &Chosen) -> Value {
             "would_change": [next],
             "question": null,
             "scopes": [],
+            "granted_by": null,
+            "outside": outside_json(&explained.outside),
         }),
         Verdict::Invalid(message) => json!({"error": message}),
+    }
+}
+
+/// `asks` once content from outside is in the conversation, and where it came from if some is.
+fn outside_json(outside: &Outside) -> Value {
+    match outside {
+        Outside::Nothing => json!({"asks": false, "source": null}),
+        Outside::AsksOnce => json!({"asks": true, "source": null}),
+        Outside::Here(source) => json!({"asks": true, "source": source}),
     }
 }
 
@@ -194,7 +283,23 @@ fn as_text(explained: &Explained) -> String {
             if let Some(question) = &decision.question {
                 line(format!("  question      {question}"));
                 let scopes: Vec<String> = decision.scopes.iter().map(ToString::to_string).collect();
-                line(format!("  a yes covers  {}", scopes.join(", ")));
+                let scopes =
+                    if decision.every_time { "this call alone".to_owned() } else { scopes.join(", ") };
+                line(format!("  a yes covers  {scopes}"));
+            }
+            if let Some(by) = &explained.answered {
+                line(format!("  answered by   {by}"));
+            }
+            for yes in &explained.unanswered {
+                line(format!("  no answer     {yes}"));
+            }
+            match &explained.outside {
+                Outside::AsksOnce if decision.outcome != Outcome::Deny => line(
+                    "  from outside  once content from outside is in the conversation, it is asked again, each time; `--yes` answers, \
+                     no other yes"
+                        .to_owned(),
+                ),
+                Outside::AsksOnce | Outside::Here(_) | Outside::Nothing => {}
             }
             for step in decision.would_change(&explained.alias) {
                 line(format!("  would change  {step}"));
@@ -250,7 +355,8 @@ fn test(workplace: &Workplace, chosen: &Chosen, file: &Path) -> Result<Exit, Fai
     let setup = &workplace.setup;
     let (mut rows, mut failed) = (Vec::new(), 0);
     for case in &cases {
-        let explained = ask(workplace, chosen, &case.tool, case.arguments.clone(), case.attended)
+        let around = Around { attended: case.attended, grants: &chosen.grants, outside: None };
+        let explained = ask(workplace, chosen, &case.tool, case.arguments.clone(), &around)
             .map_err(|failure| failure.at(format!("{name}:{}", case.line)))?;
         let (found, rule) = match &explained.verdict {
             Verdict::Decided(decision) => (decision.outcome.as_str(), decision.rule.clone()),

@@ -62,17 +62,19 @@ fn without_anybody(prospect: &Prospect, chosen: &Chosen, yes: bool) -> Unattende
         Outcome::Ask if decision.every_time => return Unattended::Refused,
         Outcome::Ask => {}
     }
-    let reaches =
-        |scope: &Scope| *scope == Scope::Tool || decision.scopes.iter().any(|wanted| scope.covers(wanted));
+    let reaches = |scope: &Scope| match decision.exact {
+        true => *scope != Scope::Tool && decision.scopes.iter().any(|wanted| scope.is_same(wanted)),
+        false => *scope == Scope::Tool || decision.scopes.iter().any(|wanted| scope.covers(wanted)),
+    };
     let given = |grant: &&Grant| grant.tool == prospect.tool && reaches(&grant.scope);
-    let in_profile =
-        || chosen.profile.unattended.0.iter().find(|one| one.reaches(&prospect.tool, &decision.scopes));
+    let mut capabilities = chosen.profile.unattended.0.iter();
+    let mut in_profile = || capabilities.find(|one| one.tool == prospect.tool && reaches(&one.scope));
     if let Some(grant) = chosen.grants.iter().find(given) {
         Unattended::Covered(grant.granted_by.clone())
     } else if let Some(one) = in_profile() {
         let part = allow_text(&prospect.alias, &one.scope);
         Unattended::Covered(format!("unattended.allow: {part}"))
-    } else if yes {
+    } else if yes && !decision.unseen {
         Unattended::Covered("--yes".to_owned())
     } else {
         Unattended::Refused
@@ -82,7 +84,9 @@ fn without_anybody(prospect: &Prospect, chosen: &Chosen, yes: bool) -> Unattende
 /// The capability that would cover the sample call, as `unattended.allow` and `--allow` write it; none where none can.
 fn needed(prospect: &Prospect) -> Option<String> {
     let decision = prospect.decision.as_ref().filter(|one| one.outcome == Outcome::Ask && !one.every_time)?;
-    let scope = decision.scopes.iter().find(|scope| !scope.frees_a_program()).unwrap_or(&Scope::Tool);
+    let is_folder = |scope: &&Scope| matches!(scope, Scope::Path(_)) && !decision.exact;
+    let good = || decision.scopes.iter().filter(|scope| !scope.frees_a_program());
+    let scope = good().find(is_folder).or_else(|| good().next()).unwrap_or(&Scope::Tool);
     Some(allow_text(&prospect.alias, scope))
 }
 

@@ -150,7 +150,9 @@ async fn dry(
     }
     let mut options = workplace.options(chosen, "run");
     options.model = Some(model.traits().name.clone());
-    let calls = dry_run(&workplace.engine, answer.calls, &options, &chosen.grants, &chosen.environment)
+    let outside = workplace.outside(chosen).await?;
+    let (grants, environment) = (&chosen.grants, &chosen.environment);
+    let calls = dry_run(&workplace.engine, answer.calls, &options, grants, environment, outside.as_deref())
         .map_err(Failure::usage)?;
     calls::print_dry(output, json, &calls, &chosen.tools)
 }

@@ -11,7 +11,8 @@ use crate::untrusted::{visible, visible_line};
 /// What is printed before the keys are offered, whole. `now` turns the deadline into minutes, `columns` is the terminal's width.
 pub(crate) fn text(question: &Question, now: Timestamp, columns: usize) -> String {
     let mut text = String::new();
-    fold(&mut text, "The arguments, as the model wrote them:", ["  ", "  ", "  "], columns);
+    let head = "The arguments, in the model's words, with what it left out filled in:";
+    fold(&mut text, head, ["  ", "  ", "  "], columns);
     match &question.arguments {
         Value::Object(map) => {
             for (key, value) in map {
@@ -84,22 +85,22 @@ pub(crate) fn keys(question: &Question, columns: usize) -> String {
             let line = format!("yes, for this session: {covered}");
             fold(&mut text, &line, ["  [s] ", "      ", "      "], columns);
             push_examples(&mut text, *examples, columns);
-            text.push_str("  [r] the same, for this run alone\n");
+            text.push_str("  [r] the same, for this run alone\n  [u] the same, up to a time\n");
         }
         _ => {
             let line = format!("yes, for this session: to one of {} parts, which come next", offered.len());
             fold(&mut text, &line, ["  [s] ", "      ", "      "], columns);
-            text.push_str("  [r] the same, for this run alone\n");
+            text.push_str("  [r] the same, for this run alone\n  [u] the same, up to a time\n");
         }
     }
     text.push_str("  [n] no\n  [e] no, and say why\n");
-    text.push_str(if offered.is_empty() { "  y, n or e: " } else { "  y, s, r, n or e: " });
+    text.push_str(if offered.is_empty() { "  y, n or e: " } else { "  y, s, r, u, n or e: " });
     text
 }
 
 /// The keys of the top, as they are pressed.
 pub(crate) fn offered_keys(question: &Question) -> &'static [char] {
-    if offered(question).is_empty() { &['y', 'n', 'e'] } else { &['y', 's', 'r', 'n', 'e'] }
+    if offered(question).is_empty() { &['y', 'n', 'e'] } else { &['y', 's', 'r', 'u', 'n', 'e'] }
 }
 
 /// The parts that a yes may cover, each with what it would allow and what not, and last the prompt without a line end.
@@ -128,6 +129,26 @@ fn push_examples(text: &mut String, examples: Option<&Examples>, columns: usize)
         let line = format!("not    {}", visible_line(refused));
         fold(text, &line, ["        ", "        ", "        "], columns);
     }
+}
+
+/// What is asked for after `u`; the line that is typed comes behind it.
+pub(crate) const HOW_LONG: &str = "  for how long (30m, 2h, 1d), or nothing to go back: ";
+
+/// The length of time that `text` names, in milliseconds: a whole number of minutes, hours or days, at most 366 days.
+pub(crate) fn milliseconds(text: &str) -> Option<u64> {
+    const LONGEST: u64 = 366 * 24 * 60;
+    let text = text.trim();
+    let unit = text.chars().next_back()?;
+    let minutes = match unit.to_ascii_lowercase() {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        _ => return None,
+    };
+    let number = text.strip_suffix(unit)?.trim_end();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let minutes = is_number.then(|| number.parse::<u64>().ok()).flatten()?.checked_mul(minutes)?;
+    (1..=LONGEST).contains(&minutes).then_some(minutes * 60_000)
 }
 
 /// What a yes may cover beside the call, narrowest first; nothing where each call is asked.
@@ -189,7 +210,7 @@ mod tests {
     fn a_question_is_shown_whole_and_hides_nothing() {
         assert_eq!(headline(&question(false), 80), "? Write `a\\u{202e}b`?\n");
         insta::assert_snapshot!(text(&question(false), Timestamp(1_000), 79), @r#"
-          The arguments, as the model wrote them:
+          The arguments, in the model's words, with what it left out filled in:
           path: a\u{202e}b
           content:
             | x
@@ -207,9 +228,10 @@ mod tests {
           [s] yes, for this session: to one of 
               2 parts, which come next
           [r] the same, for this run alone
+          [u] the same, up to a time
           [n] no
           [e] no, and say why
-          y, s, r, n or e:
+          y, s, r, u, n or e:
         "#);
         let one = Question { scopes: vec![Scope::Path("/p/a".into())], ..question(false) };
         insta::assert_snapshot!(keys(&one, 39), @r#"
@@ -221,12 +243,33 @@ mod tests {
                 allows /p/a/other.md
                 not    /p/a-old/b.md
           [r] the same, for this run alone
+          [u] the same, up to a time
           [n] no
           [e] no, and say why
-          y, s, r, n or e:
+          y, s, r, u, n or e:
         "#);
         assert!(!keys(&question(true), 79).contains("session"));
         assert_eq!(offered_keys(&question(true)), ['y', 'n', 'e']);
+    }
+
+    // Lifetime `until`
+    #[test]
+    fn a_length_of_time_is_minutes_hours_or_days() {
+        let cases = [
+            ("30m", Some(1_800_000)),
+            (" 2h ", Some(7_200_000)),
+            ("2 H", Some(7_200_000)),
+            ("1d", Some(86_400_000)),
+            ("366d", Some(31_622_400_000)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(milliseconds(text), expected, "{text}");
+        }
+        for text in
+            ["", "h", "0m", "2", "2s", "-1h", "+1h", "1.5h", "367d", "99999999999999999999d", "2hé", "é"]
+        {
+            assert_eq!(milliseconds(text), None, "{text}");
+        }
     }
 
     // Pains 1, 2: what a yes would reach is shown before it is given.

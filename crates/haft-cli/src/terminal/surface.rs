@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use haft::system::SystemClock;
 use haft_core::consent::{Answer, Closing, ConsentSurface};
 use haft_core::ports::Clock;
-use haft_core::{ConsentId, Question, Scope};
+use haft_core::{ConsentId, Question, Scope, Timestamp};
 use haft_engine::{ConsentService, Reply, SurfaceId};
 
 use tokio::sync::{Notify, mpsc};
@@ -125,9 +125,20 @@ fn ask(question: &Question, output: Output, closed: &dyn Fn() -> bool) -> io::Re
             Pressed::Interrupt => return Ok(Asked::Interrupt),
             Pressed::Closed => return Ok(Asked::Closed),
             Pressed::Key('y') => Answer::Once,
-            Pressed::Key(key @ ('s' | 'r')) => match part(question, key, columns, closed)? {
+            Pressed::Key(key @ ('s' | 'r' | 'u')) => match part(question, key, columns, closed)? {
                 Part::Of(scope) if key == 's' => Answer::Session { scope },
-                Part::Of(scope) => Answer::Run { scope },
+                Part::Of(scope) if key == 'r' => Answer::Run { scope },
+                Part::Of(scope) => match until(closed)? {
+                    Ok(time) => Answer::Until { scope, time },
+                    Err(Pressed::Line(_) | Pressed::Key(_)) => {
+                        pressed = top(question, columns, closed)?;
+                        continue;
+                    }
+                    Err(other) => {
+                        pressed = other;
+                        continue;
+                    }
+                },
                 Part::Other(Pressed::Key(_)) => {
                     pressed = top(question, columns, closed)?;
                     continue;
@@ -153,6 +164,20 @@ fn top(question: &Question, columns: usize, closed: &dyn Fn() -> bool) -> io::Re
     keys::one_of(&question::keys(question, columns), question::offered_keys(question), closed)
 }
 
+/// Up to when a yes is to hold; asked again until a length of time is typed, or nothing.
+fn until(closed: &dyn Fn() -> bool) -> io::Result<Result<Timestamp, Pressed>> {
+    loop {
+        match keys::line(question::HOW_LONG, closed)? {
+            Pressed::Line(text) => match question::milliseconds(&text) {
+                Some(length) => return Ok(Ok(SystemClock.now().plus(length))),
+                None if text.is_empty() => return Ok(Err(Pressed::Line(text))),
+                None => {}
+            },
+            other @ (Pressed::Key(_) | Pressed::Interrupt | Pressed::Closed) => return Ok(Err(other)),
+        }
+    }
+}
+
 /// What a yes for longer than one call is to cover.
 enum Part {
     Of(Scope),
@@ -166,7 +191,11 @@ fn part(question: &Question, key: char, columns: usize, closed: &dyn Fn() -> boo
     if let [(scope, _)] = offered.as_slice() {
         return Ok(Part::Of((*scope).clone()));
     }
-    let for_what = if key == 's' { "this session" } else { "this run" };
+    let for_what = match key {
+        's' => "this session",
+        'r' => "this run",
+        _ => "some time",
+    };
     let numbers: Vec<char> =
         (1..=offered.len()).filter_map(|number| char::from_digit(number as u32, 10)).collect();
     let keys: Vec<char> = numbers.iter().copied().chain(['b']).collect();

@@ -86,7 +86,7 @@ fn a_decision_is_explained() {
     haft_snapshot!(home, home.haft(&["policy", "explain", "file_write", "--args", write, "--json"]), @r#"
     exit: 0
     --- stdout
-    {"tool_id":"builtin:project.file_write","decision":"allow","visible":true,"callable":true,"approval":false,"reason":null,"budget":{"calls":80,"calls_of_tool":null},"rule":"haft.toml:10: allow `file_write` where path is in `notes`","lost":[{"rule":"permission of `file_write`: ask","decision":"ask","why":"the user's rules spoke first"}],"would_change":["a deny rule for this call, in haft.toml or in the profile","an ask rule before the one at haft.toml:10, or that rule taken away"],"question":null,"scopes":["path:notes","file:notes/a","tool"]}
+    {"tool_id":"builtin:project.file_write","decision":"allow","visible":true,"callable":true,"approval":false,"reason":null,"budget":{"calls":80,"calls_of_tool":null},"rule":"haft.toml:10: allow `file_write` where path is in `notes`","lost":[{"rule":"permission of `file_write`: ask","decision":"ask","why":"the user's rules spoke first"}],"would_change":["a deny rule for this call, in haft.toml or in the profile","an ask rule before the one at haft.toml:10, or that rule taken away"],"question":null,"scopes":["file:notes/a","path:notes","tool"],"granted_by":null,"outside":{"asks":false,"source":null}}
     --- stderr
     "#);
     let ask = r#"{"path": "a", "content": "x"}"#;
@@ -96,8 +96,8 @@ fn a_decision_is_explained() {
     file_write (builtin:project.file_write): ask
       decided by    permission of `file_write`: ask
       question      Write 1 character to the file `a`, in place of whatever it holds?
-      a yes covers  path:., file:a, the whole tool
-      would change  a person's yes, or one in advance: `--allow file_write=path:.` or `--yes`
+      a yes covers  file:a, path:., the whole tool
+      would change  a person's yes, or one in advance: `--allow file_write=file:a` or `--yes`
       would change  an allow rule for this call, in haft.toml or in the profile
       would change  a deny rule for this call
     --- stderr
@@ -154,7 +154,7 @@ fn a_tool_that_a_rule_hides_is_seen_by_nobody() {
     haft_snapshot!(home, home.haft(&["policy", "explain", "calculator", "--json"]), @r#"
     exit: 0
     --- stdout
-    {"tool_id":"builtin:data.calculator","decision":"deny","visible":false,"callable":false,"approval":false,"reason":null,"budget":{"calls":80,"calls_of_tool":null},"rule":"haft.toml:2: deny `calculator`","lost":[],"would_change":["change or remove the rule at haft.toml:2; no allow, grant or flag lifts a deny"],"question":null,"scopes":[]}
+    {"tool_id":"builtin:data.calculator","decision":"deny","visible":false,"callable":false,"approval":false,"reason":null,"budget":{"calls":80,"calls_of_tool":null},"rule":"haft.toml:2: deny `calculator`","lost":[],"would_change":["change or remove the rule at haft.toml:2; no allow, grant or flag lifts a deny"],"question":null,"scopes":[],"granted_by":null,"outside":{"asks":false,"source":null}}
     --- stderr
     "#);
 }

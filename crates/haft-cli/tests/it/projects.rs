@@ -163,7 +163,7 @@ fn changes_of_files_are_asked_by_folder() {
     file_write {"content":"two","encoding":"utf-8","mode":"write","path":"sub/b.txt","project_id":"notes"}
       ask: permission of `file_write`: ask
       question: Write 3 characters to the file `sub/b.txt`, in place of whatever it holds?
-      a yes may cover: path:[FOLDER]/notes/sub, file:[FOLDER]/notes/sub/b.txt, the whole tool
+      a yes may cover: file:[FOLDER]/notes/sub/b.txt, path:[FOLDER]/notes/sub, the whole tool
     --- stderr
     "#);
     let by_folder = format!("file_write=path:{}", home.path("notes/sub").display());

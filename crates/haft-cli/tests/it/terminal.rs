@@ -170,6 +170,39 @@ fn a_yes_for_the_session_is_asked_once() {
     assert_eq!(home.haft(&["call", "calculator", "expression=1", "--session", &session]).exit, Some(3));
 }
 
+// Pains 1: a yes up to a time, which is typed; what is no length of time is asked for again.
+#[test]
+fn a_yes_holds_up_to_a_time_that_is_typed() {
+    let home = asking();
+    let mut terminal = Terminal::start(&home, CHAT);
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*7\r");
+    for typed in ["\r", "soon\r"] {
+        terminal.wait_for("y, s, r, u, n or e: ");
+        terminal.press("u");
+        terminal.wait_for("to go back: ");
+        terminal.press(typed);
+    }
+    terminal.wait_for("to go back: ");
+    terminal.press("2h\r");
+    terminal.wait_for("42");
+    terminal.wait_for("> ");
+    terminal.press("calculator expression=6*8\r");
+    let shown = terminal.wait_for("48");
+    assert!(!shown.contains("say why"), "{shown}");
+    terminal.wait_for("> ");
+    terminal.press("/grants\r");
+    terminal.wait_for("every call until 2");
+    terminal.wait_for("used 1 time");
+    terminal.wait_for("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), "0");
+    let grant = &home.json(&["grants", "list"])[0];
+    assert_eq!((&grant["lifetime"], &grant["state"]), (&"until".into(), &"ended".into()));
+    let until = grant["until"].as_str().unwrap();
+    assert!(until > grant["given"].as_str().unwrap(), "{grant}");
+}
+
 /// A project with a folder `docs`, whose files may be written after a yes.
 fn writing() -> Home {
     let home = Home::new();
@@ -192,7 +225,7 @@ fn a_person_picks_among_the_parts_and_sees_what_each_allows() {
     let mut terminal = Terminal::start(&home, WRITE);
     terminal.wait_for("> ");
     terminal.press("file_write path=docs/a.md content=x\r");
-    terminal.wait_for("y, s, r, n or e: ");
+    terminal.wait_for("y, s, r, u, n or e: ");
     terminal.press("s");
     let parts = terminal.wait_for("1, 2, 3 or b: ");
     let docs = format!("{}/docs", folder.display());
@@ -211,7 +244,7 @@ fn a_person_picks_among_the_parts_and_sees_what_each_allows() {
     }
     // Enter picks nothing; back and forth.
     terminal.press("\rb");
-    terminal.wait_for("y, s, r, n or e: ");
+    terminal.wait_for("y, s, r, u, n or e: ");
     terminal.press("s");
     terminal.wait_for("1, 2, 3 or b: ");
     terminal.press("2");
@@ -220,7 +253,7 @@ fn a_person_picks_among_the_parts_and_sees_what_each_allows() {
     let shown = terminal.wait_for("> ");
     assert!(!shown.contains("or e: "), "the folder covers it: {shown}");
     terminal.press("file_write path=c.md content=x\r");
-    terminal.wait_for("y, s, r, n or e: ");
+    terminal.wait_for("y, s, r, u, n or e: ");
     terminal.press("n");
     terminal.wait_for("> ");
     terminal.press("/grants\r");
@@ -231,7 +264,7 @@ fn a_person_picks_among_the_parts_and_sees_what_each_allows() {
     terminal.wait_for("is taken back");
     terminal.wait_for("> ");
     terminal.press("file_write path=docs/b.md content=y\r");
-    terminal.wait_for("y, s, r, n or e: ");
+    terminal.wait_for("y, s, r, u, n or e: ");
     terminal.press("n");
     terminal.wait_for("> ");
     terminal.press("/quit\r");
@@ -266,7 +299,7 @@ fn a_long_question_is_shown_whole_before_it_can_be_answered() {
     terminal.press("\u{1b}[5~");
     let back = terminal.wait_for("lines: Space goes on");
     terminal.press("\u{1b}[F");
-    seen.push_str(&terminal.wait_for("y, s, r, n or e: "));
+    seen.push_str(&terminal.wait_for("y, s, r, u, n or e: "));
     for number in 1..=100 {
         assert!(seen.contains(&format!("line {number}.")), "line {number} was never shown");
     }
@@ -298,7 +331,7 @@ fn resume_goes_on_in_another_session_and_leaves_the_yes_behind() {
     terminal.wait_for(&format!("session {other}, 0 messages so far"));
     terminal.wait_for("> ");
     terminal.press("/grants\r");
-    terminal.wait_for("from --allow; not used since");
+    terminal.wait_for("from --allow; never used");
     terminal.wait_for("> ");
     terminal.press("/quit\r");
     assert_eq!(terminal.end(), "0");

@@ -79,6 +79,13 @@ pub struct Cells {
 /// A barrier for two.
 pub struct Pair(tokio::sync::Barrier);
 
+impl Pair {
+    /// Lets one that waits go on, from the test itself.
+    pub async fn meet(&self) {
+        self.0.wait().await;
+    }
+}
+
 impl Default for Pair {
     fn default() -> Self {
         Self(tokio::sync::Barrier::new(2))
@@ -93,6 +100,8 @@ enum Kind {
     Look,
     Put,
     AsksEveryTime,
+    /// Its text is a secret.
+    Keeps,
     Echo,
     Yielding,
     Long,
@@ -134,7 +143,9 @@ impl Tool for TestTool {
 
     fn ask(&self, _: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
         let every_time = matches!(self.kind, Kind::AsksEveryTime);
-        Ok(Ask { every_time, ..Ask::default() })
+        let secret = matches!(self.kind, Kind::Keeps);
+        let secret_arguments = if secret { vec!["text".to_owned()] } else { Vec::new() };
+        Ok(Ask { every_time, secret, secret_arguments, ..Ask::default() })
     }
 
     fn touches(&self, arguments: &PreparedArguments) -> Touches {
@@ -191,6 +202,7 @@ impl Tool for TestTool {
                 Kind::Echo | Kind::AsksEveryTime => {
                     Ok(ToolOutput::of_value(call.arguments().value().clone()))
                 }
+                Kind::Keeps => Ok("kept".into()),
                 Kind::Yielding => {
                     for _ in 0..3 {
                         tokio::task::yield_now().await;
@@ -291,7 +303,7 @@ impl World {
         let (cells, clock) = (Arc::new(Cells::default()), Arc::new(TestClock::default()));
         let mut registry = ToolRegistry::default();
         let mut allow = Vec::new();
-        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 32] = [
+        let kinds: [(&str, Kind, fn(&mut ToolFacts)); 33] = [
             ("echo", Kind::Echo, |_| {}),
             ("fetch", Kind::Echo, |facts| facts.open_world = true),
             ("fetch_fails", Kind::Fails, |facts| facts.open_world = true),
@@ -304,6 +316,7 @@ impl World {
             }),
             ("search", Kind::Echo, |facts| (facts.open_world, facts.plain_search) = (true, true)),
             ("secret", Kind::Echo, |facts| facts.secret = true),
+            ("keeps", Kind::Keeps, |facts| facts.effect = Effect::Write),
             ("pair", Kind::Pair, |_| {}),
             ("pair_writes", Kind::Pair, |facts| facts.effect = Effect::Write),
             ("stays", Kind::Stays, |_| {}),
