@@ -49,13 +49,21 @@ pub(crate) fn value_at(source: Source<'_>, at: usize) -> Reads<Result<Found<'_>,
                 let found = Found { literal, end: at + length, loose: syntax == Syntax::Literal };
                 return Ok(Ok(found));
             }
-            Err(error) if error.is_cut() && !source.is_complete() => return Err(NeedMore),
+            Err(error) if !source.is_complete() && may_go_on(text, &error) => return Err(NeedMore),
             Err(error) => {
                 first.get_or_insert(error);
             }
         }
     }
     Ok(Err(first.unwrap_or(ReadError { position: 0, problem: json::Problem::Cut })))
+}
+
+/// Whether a text that cannot be read could be if more followed: it ends inside of a value, or in a word such as `Tru`.
+pub(crate) fn may_go_on(text: &str, error: &ReadError) -> bool {
+    error.is_cut()
+        || text
+            .get(error.position..)
+            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
@@ -104,6 +112,30 @@ pub(crate) fn declared(literal: &Literal<'_>, tools: &ToolSet) -> bool {
         }
         Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => false,
     }
+}
+
+/// The name that an object says itself, if it has arguments too.
+pub(crate) fn whole_call<'l>(literal: &'l Literal<'_>) -> Option<Cow<'l, str>> {
+    let Literal::Object(entries) = literal else { return None };
+    let name = entries.iter().find_map(|(key, value)| name_of(key, value))?;
+    let has_arguments = entries.iter().any(|(key, value)| {
+        ARGUMENT_KEYS.contains(&&**key) || key == "function" && matches!(value, Literal::Object(_))
+    });
+    has_arguments.then_some(name)
+}
+
+/// Where behind other text a whole call in JSON begins, before an offset; only the first brace is looked at.
+pub(crate) fn behind_text(source: Source<'_>, from: usize, to: usize) -> Reads<Option<usize>> {
+    let window = source.bytes().get(from..to).unwrap_or_default();
+    let Some(brace) = memchr::memchr(b'{', window).map(|offset| from + offset) else { return Ok(None) };
+    let key = source.skip_blanks(brace + 1);
+    if !source.ends_at(key)? && !matches!(source.byte(key), Some(b'"' | b'\'')) {
+        return Ok(None);
+    }
+    let whole = value_at(source, brace)?.is_ok_and(|found| whole_call(&found.literal).is_some());
+    let list = source.slice(from, brace).trim_end();
+    let at = if list.ends_with('[') { from + list.len() - 1 } else { brace };
+    Ok(whole.then_some(at))
 }
 
 /// Whether an object repeats how a tool was declared: its parameters are a schema.
@@ -187,7 +219,10 @@ pub(crate) fn named<'a>(
     mut entries: Vec<(Cow<'a, str>, Literal<'a>)>,
     tools: &ToolSet,
 ) -> JsonCall<'a> {
-    let (name, id) = name_and_id(written);
+    let (name, id) = match name_and_id(written) {
+        (None, _) if tools.declares(written) => (Some(written), None),
+        found => found,
+    };
     let name = name.map(|name| bare_name(name, tools));
     let tool = name.and_then(|name| tools.resolve(name)).map(|(tool, _)| tool);
     // Name and arguments alone, and the name again: the whole call, whatever the tool's parameters are called.

@@ -192,7 +192,7 @@ impl<'a, 'n> Draft<'a, 'n> {
     pub(crate) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
         // A declared name that stands in its envelope as plain text.
         if self.name.is_none()
-            && let Some(stray) = self.stray
+            && let Some(stray) = self.stray.map(|stray| self.name_line(stray, names))
             && (names.tools.resolve(stray).is_some() || self.is_foreign_name(stray, names))
         {
             self.set_name(Cow::Borrowed(stray), names);
@@ -218,6 +218,12 @@ impl<'a, 'n> Draft<'a, 'n> {
         if second {
             into.push(Err(second_container(span)));
         }
+    }
+
+    /// The first line of a text, if it is a declared name with other text behind it.
+    fn name_line<'t>(&self, text: &'t str, names: &Names) -> &'t str {
+        let line = text.lines().next().unwrap_or(text).trim_matches(is_blank);
+        if names.tools.resolve(line).is_some() { line } else { text }
     }
 
     /// Whether a text can only be the name of an undeclared tool, because pairs of keys and values follow it or its dialect writes names so.

@@ -12,6 +12,8 @@ const PUBLIC: &str = include_str!("cases/public.jsonl");
 const OWN: &str = include_str!("cases/own.jsonl");
 
 const FORMS: &str = include_str!("cases/forms.jsonl");
+/// Cases written from the rules alone, without a look at the reader.
+const INDEPENDENT: &str = include_str!("cases/independent.jsonl");
 
 /// Public cases that pass; it only rises.
 const LEAST: usize = 153;
@@ -87,5 +89,13 @@ fn own_cases() {
 fn cases_of_all_forms() {
     let (scores, failures) = score(cases(FORMS));
     assert!(scores.values().map(|(_, of)| of).sum::<usize>() >= 150);
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+// PRV-05, DIA-02, DIA-03, DIA-04, DIA-05, DIA-06, DIA-07, DIA-08, DIA-09, DIA-10, DIA-11
+#[test]
+fn independent_cases() {
+    let (scores, failures) = score(cases(INDEPENDENT));
+    assert!(scores.values().map(|(_, of)| of).sum::<usize>() >= 300);
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n\n"));
 }

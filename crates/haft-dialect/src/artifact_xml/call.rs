@@ -201,6 +201,14 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             {
                 return self.foreign(at).map(Next::Foreign);
             }
+            // The first brace is missing.
+            Some(b'"')
+                if self.draft.is_untouched()
+                    && self.style == Style::Wrapped
+                    && source.has_word(at, "\"name\"")? =>
+            {
+                return self.foreign(at).map(Next::Foreign);
+            }
             Some(b'{')
                 if self.draft.container_open || self.draft.has_name() && !self.draft.has_parameters() =>
             {
@@ -249,8 +257,19 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             }
             end = found + source.char_at(found).map_or(1, char::len_utf8);
         }
-        if self.style == Style::Bare && self.draft.groups == 0 && !self.draft.container_open {
+        if self.style == Style::Bare
+            && self.draft.groups == 0
+            && !self.draft.container_open
+            && !self.element_open
+        {
             return Ok(Next::End(self.last_end, Ending::Closed));
+        }
+        if self.draft.is_untouched()
+            && self.style == Style::Wrapped
+            && let Some(json) = call_json::behind_text(source, at, end)?
+        {
+            self.draft.repair(Repair::StrayTextDropped);
+            return self.foreign(json).map(Next::Foreign);
         }
         let text = source.slice(at, end);
         self.draft.stray_text(text);

@@ -110,7 +110,9 @@ impl<'a> CallReader<'a, '_, '_> {
         self.values.prefixed = tag.prefixed;
         self.values.bare = self.style == Style::Bare && self.element_open;
         let is_string = tag.attribute("string");
-        self.values.exact = is_string.is_some();
+        // `<parameter=key>` stands on a line of its own; other forms only where breaks stand at both ends.
+        self.values.exact = is_string.is_some() || tag.equals.is_none();
+        self.values.lone_break = is_string.is_none();
         self.values.raw = self.draft.raw && (element || self.draft.raw_everywhere) || tag.name == "arg_value";
         // `string="false"`: the value is JSON. Where a schema gives the parameter a type, that decides.
         let is_json =

@@ -92,7 +92,7 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
     if rest.get(length) != Some(&b'>') || first.is_ascii_digit() || length == 0 {
         return None;
     }
-    let name = source.slice(from, from + length);
+    let name = without_family(source.slice(from, from + length));
     Some(Tag {
         kind,
         name,
@@ -168,7 +168,12 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     let name = if prefixed && name == "calls" { "tool_calls" } else { name };
     let kind = if closing { TagKind::Close } else { TagKind::Open };
     let full = name;
-    let name = full.rsplit(':').next().unwrap_or(full);
+    let name = match full.split_once(':') {
+        // A suffix for one model behind the marks of a family.
+        Some((head, _)) if SUFFIXED.contains(&head) => head,
+        _ => full.rsplit(':').next().unwrap_or(full),
+    };
+    let name = without_family(name);
     let mut tag = Tag {
         kind,
         name,
@@ -186,7 +191,20 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     if kind == TagKind::Open && cursor.take('=', '＝') {
         return cursor.equals(tag);
     }
+    // `</parameter=key>`
+    if closing && cursor.take('=', '＝') {
+        let closed = cursor.equals(tag)?;
+        return Ok(closed.map(|tag| Tag { kind, equals: None, ..tag }));
+    }
     cursor.finish(&mut tag).map(|found| found.then_some(tag))
+}
+
+/// Names behind which a suffix may stand: `<tool_call:model>`.
+const SUFFIXED: [&str; 6] = ["tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value", "think"];
+
+/// The name without the family that stands before the names of pairs: `<longcat_arg_key>`.
+fn without_family(name: &str) -> &str {
+    name.strip_prefix("longcat_").filter(|pair| matches!(*pair, "arg_key" | "arg_value")).unwrap_or(name)
 }
 
 struct Cursor<'a> {
@@ -333,6 +351,8 @@ impl<'a> Cursor<'a> {
             let Some(character) = self.peek() else { return Ok(None) };
             match (inside, character) {
                 (Some(open), character) if closes(open, character) => inside = None,
+                // `<parameter=key=` with its value on the next line.
+                (None, '\n') if self.source.slice(from, self.at).trim_end().ends_with('=') => break,
                 (Some(_) | None, '\n') => return Ok(None),
                 (None, '>' | '＞' | '<' | '＜') => break,
                 _ => {}

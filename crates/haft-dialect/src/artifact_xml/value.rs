@@ -45,6 +45,8 @@ pub(crate) struct ValueReader<'a, 'n> {
     pub(crate) bare: bool,
     /// Line breaks are layout only where they stand at both ends, since this form has none of its own.
     pub(crate) exact: bool,
+    /// One line break alone is layout too.
+    pub(crate) lone_break: bool,
     /// The open tag has a prefix before its name.
     pub(crate) prefixed: bool,
 }
@@ -64,6 +66,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             searches: 0,
             raw: false,
             exact: false,
+            lone_break: false,
             bare: false,
             prefixed: false,
         }
@@ -166,6 +169,14 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     let text = self.plain_text(start, found, &sections);
                     return Ok(Value::Whole { text, end: tag.end, repair: None });
                 }
+                // Text between the close tag and the next parameter does not count.
+                Look::Next
+                    if search.unfit.len() == 1 && search.opened == 0 && !self.follows_tag_or_break(found) =>
+                {
+                    let (end, after) = search.unfit.first().copied().unwrap_or((found, found));
+                    let text = self.plain_text(start, end, &sections);
+                    return Ok(Value::Whole { text, end: after, repair: None });
+                }
                 Look::Next => {
                     let end = search.element_end.unwrap_or(found);
                     return self.plain_without_closer(start, end, name, tool);
@@ -248,7 +259,8 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 if self.bare
                     && search.element_end.is_none()
                     && search.opened + search.nested == 0
-                    && Names::is_named_element(tag.name) =>
+                    && (Names::is_named_element(tag.name)
+                        || tool.is_some_and(|tool| same_tag(&tool.declared.name, tag.name))) =>
             {
                 search.element_end = Some(at);
             }
@@ -257,6 +269,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     && search.opened + search.nested == 0
                     && self.names.carries_parameter(tag, tool)
                     && self.follows_tag_or_break(at) =>
+            {
+                return Ok(Look::Next);
+            }
+            // The close tag of a key is missing.
+            TagKind::Open
+                if name == "arg_key" && tag.name == "arg_value" && search.opened + search.nested == 0 =>
             {
                 return Ok(Look::Next);
             }
@@ -309,14 +327,15 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             };
             at = tag.end;
             let whole = |end: usize| Value::Whole {
-                text: self.plain_text(start, found, &[]),
+                text: self.text_without_closer(start, found),
                 end,
                 repair: Some(Repair::ValueClosed),
             };
             match tag.kind {
                 TagKind::Open
                     if self.names.is_parameter(tag.name, tool)
-                        || name == "arg_value" && tag.name == "arg_key" =>
+                        || name == "arg_value" && tag.name == "arg_key"
+                        || name == "arg_key" && tag.name == "arg_value" =>
                 {
                     return Ok(whole(found));
                 }
@@ -327,8 +346,21 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 TagKind::Close | TagKind::Empty => {}
             }
         }
-        let text = self.plain_text(start, call_end, &[]);
+        let text = self.text_without_closer(start, call_end);
         Ok(Value::Whole { text, end: call_end, repair: Some(Repair::ValueClosed) })
+    }
+
+    /// The text of a value whose close tag is missing: the line break before the tag that ends it is layout.
+    fn text_without_closer(&self, start: usize, end: usize) -> Cow<'a, str> {
+        let text = self.source.slice(start, end);
+        if self.raw && self.exact && !stands_between_breaks(text) {
+            let end = text
+                .strip_suffix("\r\n")
+                .or_else(|| text.strip_suffix('\n'))
+                .map_or(end, |text| start + text.len());
+            return self.plain_text(start, end, &[]);
+        }
+        self.plain_text(start, end, &[])
     }
 
     /// Whether the grammar goes on after a close tag: the next parameter, the end of a container or of the call, the
@@ -413,7 +445,9 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         }
         if inside.is_empty() && self.raw {
             let text = source.slice(start, end);
-            let layout = !self.exact || stands_between_breaks(text);
+            let layout = !self.exact
+                || stands_between_breaks(text)
+                || self.lone_break && matches!(text, "\n" | "\r\n");
             return Cow::Borrowed(if layout { without_layout(text) } else { text });
         }
         if inside.is_empty() {
@@ -482,7 +516,7 @@ pub(crate) fn stands_between_breaks(text: &str) -> bool {
 }
 
 /// A value without the one line break at each end that is layout.
-fn without_layout(text: &str) -> &str {
+pub(crate) fn without_layout(text: &str) -> &str {
     let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
     text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).unwrap_or(text)
 }

@@ -1,14 +1,19 @@
 //! The parts of an envelope, one after the other.
 
-use super::head::{Head, Word, word_at};
+use super::head::{Head, Stands, Word, word_at};
 use super::{Envelope, Here, here};
 use crate::Dialect;
 use crate::Repair;
 use crate::artifact_xml::call::{CallReader, Style};
 use crate::artifact_xml::tag::tag_at;
+use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::{LiteralCall, Unreadable, gemma, python};
-use crate::scan::Reads;
+use crate::scan::{Reads, Source, is_blank};
+use crate::tools::Tool;
+
+/// Literal calls of one envelope that are tried with their last bracket added, at most.
+const MAX_CLOSINGS: u32 = 4;
 
 /// Whether the envelope goes on, and where; or how it ended.
 pub(super) enum Step {
@@ -35,6 +40,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             Some(b'{') => self.object(at),
             // Arguments that were encoded once more.
             Some(b'"') if self.head.is_some() => self.object(at),
+            Some(b'"') if !self.read_any => self.without_brace(at),
             Some(b'[') => self.list(at),
             Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
             Some(b'}' | b']' | b')') if self.read_any => {
@@ -43,8 +49,29 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             }
             Some(b'`') if source.has_word(at, "```")? => self.fence_mark(at),
             Some(b'<' | 0xEF) if !self.read_any && tag_at(source, at)?.is_some() => self.tags(at),
+            _ if self.head.is_some_and(|head| head.stands == Stands::InHeader) => self.text_input(at),
             _ => self.word(at),
         }
+    }
+
+    /// Plain text where the header of a message names the tool: the value of the only parameter that can be meant.
+    fn text_input(&mut self, at: usize) -> Reads<Step> {
+        let region = self.region(at)?;
+        let mut draft = self.draft();
+        if let Some(head) = self.head.take() {
+            head.name_draft(&mut draft, self.names);
+        }
+        match draft.tool.and_then(Tool::only_parameter) {
+            Some(parameter) => {
+                draft.give_text(parameter.to_owned().into(), self.source.slice(at, region.end).trim().into());
+            }
+            None => draft.fault = Some(Fault::TextInput),
+        }
+        draft.is_open_end = !region.closed;
+        self.drafts.push(draft);
+        self.read_any = true;
+        self.last_end = region.end;
+        Ok(Step::Done(region.resume, Ending::Closed))
     }
 
     /// A code fence between marks is no text.
@@ -66,6 +93,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         source.ends_at(end)?;
         if self.read_any && self.form == Dialect::CommandR {
             return Ok(Step::Done(end, Ending::Closed));
+        }
+        // The fence closes what it opened.
+        if self.read_any && (native || self.fence_open) {
+            self.last_end = end;
+            self.fence_open = false;
+        } else {
+            self.fence_open = !self.read_any;
         }
         Ok(Step::At(end))
     }
@@ -103,17 +137,24 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 self.literal(at, read)
             }
             Word::Python => self.python_call(at),
+            // A word alone behind a call is text.
+            Word::Name { marked: false, .. } if self.read_any && self.head.is_none() => self.stray(at),
             Word::Name { end, next, marked } if !self.read_any || self.head.is_none() => {
                 let source = self.source;
                 let written = source.slice(at, end);
+                let stands = if marked && !matches!(source.byte(next), Some(b'{' | b'`')) {
+                    Stands::BeforeMark
+                } else {
+                    Stands::Alone
+                };
                 match &mut self.head {
                     // `function<sep>N`: the first word says what kind of call it is.
                     Some(head) if head.written == "function" => {
-                        *head = Head { written, id: None, named: marked }
+                        *head = Head { written, id: None, named: marked, stands }
                     }
                     // `N[CALL_ID]x[ARGS]{…}`
                     Some(head) => head.id = Some(written),
-                    None => self.head = Some(Head { written, id: None, named: marked }),
+                    None => self.head = Some(Head { written, id: None, named: marked, stands }),
                 }
                 Ok(Step::At(next))
             }
@@ -132,24 +173,50 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         }
         let mut next = first;
         loop {
-            match self.python_call(next)? {
-                Step::At(end) => next = source.skip_blanks(end),
-                done @ Step::Done(..) => return Ok(done),
-            }
-            if source.byte(next) == Some(b',') {
-                next = source.skip_blanks(next + 1);
-            }
             if source.ends_at(next)? {
                 return Ok(Step::At(next));
             }
-            if source.byte(next) == Some(b']') {
-                self.last_end = next + 1;
-                return Ok(Step::At(next + 1));
-            }
-            if python::begins_call(source, next)?.is_none() {
-                return Ok(Step::At(next));
+            match source.byte(next) {
+                Some(b',') => next = source.skip_blanks(next + 1),
+                Some(b']') => {
+                    self.last_end = next + 1;
+                    return Ok(Step::At(next + 1));
+                }
+                _ if python::begins_call(source, next)?.is_some() => match self.python_call(next)? {
+                    Step::At(end) => next = source.skip_blanks(end),
+                    done @ Step::Done(..) => return Ok(done),
+                },
+                _ => match self.unreadable_entry(next)? {
+                    Some(end) => next = end,
+                    None => return Ok(Step::At(next)),
+                },
             }
         }
+    }
+
+    /// An entry of a list that is no call, and where the next one or the end of the list stands.
+    fn unreadable_entry(&mut self, at: usize) -> Reads<Option<usize>> {
+        let source = self.source;
+        let limit = self.region(at)?.end;
+        let window = source.bytes().get(at..limit).unwrap_or_default();
+        let mut found = None;
+        for offset in memchr::memchr_iter(b',', window) {
+            let next = source.skip_blanks(at + offset + 1);
+            if python::begins_call(source, next)?.is_some() {
+                found = Some(next);
+                break;
+            }
+        }
+        let inside = source.slice(at, limit).trim_end_matches(is_blank);
+        let end = found.or_else(|| inside.ends_with(']').then(|| at + inside.len() - 1));
+        if end.is_some() {
+            let mut draft = self.draft();
+            draft.fault = Some(Fault::UnreadableCall(0));
+            self.finish_drafts(Ending::Closed, at);
+            self.drafts.push(draft);
+            self.read_any = true;
+        }
+        Ok(end)
     }
 
     fn python_call(&mut self, at: usize) -> Reads<Step> {
@@ -177,6 +244,9 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 Ok(Step::At(call.end))
             }
             Err(problem) => {
+                if let Some(step) = self.literal_closed(at)? {
+                    return Ok(step);
+                }
                 draft.fault = Some(match problem {
                     Unreadable::Cut => Fault::CutInCall,
                     Unreadable::Unfit(place) => Fault::UnreadableCall(place.saturating_sub(at)),
@@ -187,6 +257,51 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 self.behind_unreadable(draft, problem, at)
             }
         }
+    }
+
+    /// A literal call whose last bracket is missing, where a closing mark proves that the rest is there.
+    fn literal_closed(&mut self, at: usize) -> Reads<Option<Step>> {
+        let region = self.region(at)?;
+        if !region.closed || self.closings >= MAX_CLOSINGS {
+            return Ok(None);
+        }
+        self.closings += 1;
+        let names = self.names;
+        let tools = &names.tools;
+        let text = self.source.slice(at, region.end).trim_end_matches(is_blank);
+        for (tail, is_python) in
+            [(")", true), ("])", true), ("})", true), ("}", false), ("]}", false), ("}}", false)]
+        {
+            // The bracket of a list of calls stands behind the call; on a line of its own the call may have been cut.
+            if is_python && !text.ends_with(']') {
+                continue;
+            }
+            let text = if is_python {
+                text.trim_end_matches(|character| character == ']' || is_blank(character))
+            } else {
+                text
+            };
+            let whole = format!("{text}{tail}");
+            let source = Source::new(&whole, true);
+            let read =
+                if is_python { python::call_at(source, 0, tools) } else { gemma::call_at(source, 0, tools) };
+            let Ok(Ok(call)) = read else { continue };
+            if call.end != whole.len() || call.repair.is_some() {
+                continue;
+            }
+            let mut draft = self.draft();
+            draft.repair(Repair::BracketsMended);
+            draft.set_name(call.name.to_owned().into(), self.names);
+            for (key, literal) in call.arguments {
+                draft.give_literal(key.into_owned().into(), literal.into_owned());
+            }
+            self.finish_drafts(Ending::Closed, at);
+            self.drafts.push(draft);
+            self.read_any = true;
+            self.last_end = region.end;
+            return Ok(Some(Step::At(region.end)));
+        }
+        Ok(None)
     }
 
     /// Where reading goes on behind a literal call that cannot be read: at the next line of calls, or where its brackets close.
@@ -213,11 +328,25 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 
     /// Text where only calls may stand.
-    fn stray(&mut self, at: usize) -> Reads<Step> {
+    pub(super) fn stray(&mut self, at: usize) -> Reads<Step> {
         if self.read_any && self.ending_without_mark() == Ending::Closed {
             return Ok(Step::Done(self.last_end, Ending::Closed));
         }
         let region = self.region(at)?;
+        if !self.read_any
+            && let Some(json) = call_json::behind_text(self.source, at, region.end)?
+        {
+            self.head = None;
+            self.repair(Repair::StrayTextDropped);
+            return Ok(Step::At(json));
+        }
+        if self.read_any
+            && let Some(line) = python::next_line_call(self.source, at, &self.names.tools)?
+            && line < region.end
+        {
+            self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::StrayTextDropped));
+            return Ok(Step::At(line));
+        }
         if !self.read_any {
             self.head = None;
             let mut draft = self.draft();

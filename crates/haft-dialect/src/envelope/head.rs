@@ -1,6 +1,9 @@
 //! The name of a call that stands before its arguments: `functions.N:0<|tool_call_argument_begin|>{…}`, `N[ARGS]{…}`, `N␤{…}`.
 
+use haft_schema::json::Literal;
+
 use super::{Here, here};
+use crate::Dialect;
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::tag::skip_filling;
 use crate::call_json;
@@ -11,6 +14,17 @@ use crate::scan::{Reads, Source, is_blank};
 /// Longest name or id, in bytes.
 const MAX_HEAD: usize = 160;
 
+/// How a name came to stand before its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// In the header of a message: all that follows is its input.
+    InHeader,
+    /// In front of a mark of the dialect.
+    BeforeMark,
+    /// As a word that could be anything.
+    Alone,
+}
+
 /// A name that stands before its arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'a> {
@@ -19,13 +33,54 @@ pub(super) struct Head<'a> {
     pub(super) id: Option<&'a str>,
     /// A mark behind the name proves that it is whole.
     pub(super) named: bool,
+    /// How the name came to stand before its arguments.
+    pub(super) stands: Stands,
 }
 
 impl<'a> Head<'a> {
-    /// Whether the name alone is a call: that of a tool that needs nothing, or one that nobody declared.
-    pub(super) fn may_stand_alone(&self, names: &Names) -> bool {
+    /// Whether the name alone is a call: that of a tool that needs nothing, or one that nobody declared, where the form writes names so.
+    pub(super) fn may_stand_alone(&self, form: Dialect, names: &Names) -> bool {
         let (name, _) = call_json::name_and_id(self.written);
-        name.is_some_and(|name| names.tools.resolve(name).is_none_or(|(tool, _)| tool.required.is_empty()))
+        let in_json = matches!(
+            form,
+            Dialect::Hermes
+                | Dialect::Hunyuan
+                | Dialect::CohereAction
+                | Dialect::CommandR
+                | Dialect::Granite
+                | Dialect::Granite20b
+                | Dialect::Phi4
+                | Dialect::Nemotron
+                | Dialect::Gigachat3
+                | Dialect::Apertus
+                | Dialect::Internlm2
+                | Dialect::LmStudio
+        );
+        let foreign = self.stands != Stands::Alone || !in_json;
+        name.is_some_and(|name| {
+            names.tools.resolve(name).map_or(foreign, |(tool, _)| tool.required.is_empty())
+        })
+    }
+
+    pub(super) fn is_declared(&self, names: &Names) -> bool {
+        let (name, _) = call_json::name_and_id(self.written);
+        name.is_some_and(|name| names.tools.resolve(name).is_some())
+    }
+
+    /// Whether this is the name of the call that a value behind it stands for. A word is not, where nobody declared it and the value is a
+    /// whole call; nor is the kind of a call, `function`.
+    pub(super) fn names(&self, value: &Literal<'_>, names: &Names) -> bool {
+        let (Some(name), _) = call_json::name_and_id(self.written) else { return true };
+        if names.tools.resolve(call_json::bare_name(name, &names.tools)).is_some() {
+            return true;
+        }
+        match self.stands {
+            Stands::InHeader => true,
+            Stands::BeforeMark => name != "function",
+            Stands::Alone => {
+                name != "function" && call_json::whole_call(value).is_none_or(|inner| inner == name)
+            }
+        }
     }
 
     pub(super) fn name_draft<'n>(&self, draft: &mut Draft<'a, 'n>, names: &'n Names) {

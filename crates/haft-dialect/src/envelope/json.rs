@@ -11,7 +11,7 @@ use crate::call_json::{self, JsonCall, NoCall};
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::gemma;
 use crate::mend::{self, Mended, mend};
-use crate::scan::Reads;
+use crate::scan::{Reads, Source, is_blank};
 use crate::{Dialect, Repair};
 
 /// A value that was read, be it after repairs.
@@ -31,6 +31,10 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             Err(error) => return self.unreadable(at, &error),
         };
         self.finish_drafts(Ending::Closed, at);
+        if self.head.is_some_and(|head| !head.names(&value.literal, self.names)) {
+            self.head = None;
+            self.repair(Repair::StrayTextDropped);
+        }
         let drafts = match (self.head.take(), value.literal) {
             (Some(head), literal) => {
                 let entries = mend::object(literal);
@@ -53,6 +57,30 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 .collect(),
         };
         Ok(self.take(drafts, value.end, &value.repairs, value.region))
+    }
+
+    /// A call whose first brace is missing, where a closing mark proves that the rest is there.
+    pub(super) fn without_brace(&mut self, at: usize) -> Reads<Step> {
+        let region = self.region(at)?;
+        let text = format!("{{{}", self.source.slice(at, region.end));
+        let literal = match call_json::value_at(Source::new(&text, true), 0) {
+            Ok(Ok(found))
+                if text.get(found.end..).is_some_and(|rest| rest.trim_matches(is_blank).is_empty()) =>
+            {
+                Some(found.literal.into_owned())
+            }
+            _ => mend(&text, true).map(|mended| mended.literal),
+        };
+        let Some(literal) =
+            literal.filter(|literal| region.closed && call_json::whole_call(literal).is_some())
+        else {
+            return self.stray(at);
+        };
+        let drafts: Vec<_> = call_json::calls(literal, &self.names.tools)
+            .into_iter()
+            .map(|call| self.json_draft(call))
+            .collect();
+        Ok(self.take(drafts, region.end, &[Repair::BracketsMended], None))
     }
 
     /// Makes calls of a JSON value that was read already.
@@ -111,10 +139,16 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 Ok(self.take(drafts, found.end, &repairs, None))
             }
             Err(error) => {
-                if let Some(step) = self.entries(at)? {
+                if let Some(step) = self.entries(at, false)? {
                     return Ok(step);
                 }
-                match self.mended(at)? {
+                let mended = self.mended(at)?;
+                if mended.is_none()
+                    && let Some(step) = self.entries(at, true)?
+                {
+                    return Ok(step);
+                }
+                match mended {
                     Some(value) => {
                         self.finish_drafts(Ending::Closed, at);
                         let drafts: Vec<_> = call_json::calls(value.literal, &self.names.tools)
@@ -130,7 +164,8 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 
     /// The entries of a list that cannot be read as a whole, one by one, if at least one of them can be read and the end of each is known.
-    fn entries(&mut self, open: usize) -> Reads<Option<Step>> {
+    /// `others` allows entries that are no objects; each is an attempt that cannot be read.
+    fn entries(&mut self, open: usize, others: bool) -> Reads<Option<Step>> {
         let source = self.source;
         let region = self.region(open)?;
         let mut drafts: Vec<Draft<'a, 'n>> = Vec::new();
@@ -148,6 +183,15 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 Some(b'{') => {
                     let (draft, end) = self.entry(at, region.end, region.closed)?;
                     readable += usize::from(draft.fault.is_none());
+                    drafts.push(draft);
+                    at = source.skip_blanks(end);
+                }
+                _ if others => {
+                    let rest = source.slice(at, region.end);
+                    let end =
+                        rest.find(",").or_else(|| rest.rfind(']')).map_or(region.end, |length| at + length);
+                    let mut draft = self.draft();
+                    draft.fault = Some(Fault::NoName);
                     drafts.push(draft);
                     at = source.skip_blanks(end);
                 }

@@ -39,6 +39,12 @@ pub(crate) struct Envelope<'a, 'n, 's> {
     read_any: bool,
     /// The end of the last thing that was understood.
     last_end: usize,
+    /// Literal calls whose last bracket was added to see whether they can be read then.
+    closings: u32,
+    /// A code fence was opened inside of the envelope.
+    fence_open: bool,
+    /// Half a closing mark behind the name proves that it is whole.
+    name_is_whole: bool,
     /// Where the end of the envelope was looked for, and what was found.
     known_region: Option<(usize, body::Region)>,
 }
@@ -77,6 +83,9 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
             head: None,
             read_any: false,
             last_end: start,
+            fence_open: false,
+            closings: 0,
+            name_is_whole: false,
             known_region: None,
         }
     }
@@ -89,7 +98,7 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
 
     /// Names the call whose arguments follow.
     pub(crate) fn with_head(mut self, written: &'a str) -> Self {
-        self.head = Some(head::Head { written, id: None, named: true });
+        self.head = Some(head::Head { written, id: None, named: true, stands: head::Stands::InHeader });
         self
     }
 
@@ -127,6 +136,7 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
                 Here::End | Here::Next => return Ok(self.close_unclosed(at)),
                 Here::Closer(end, cut) => {
                     let ending = if cut { self.ending_without_mark() } else { Ending::Closed };
+                    self.name_is_whole |= cut && self.head.is_some();
                     return Ok(self.close(end, ending));
                 }
                 Here::Separator(end) | Here::Filler(end) => {
@@ -178,8 +188,11 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
     fn close(mut self, end: usize, ending: Ending) -> Block {
         if let Some(head) = self.head.take() {
             let mut draft = self.draft();
-            if ending == Ending::Closed && head.may_stand_alone(self.names) {
+            let whole = ending == Ending::Closed || self.name_is_whole;
+            if whole && head.may_stand_alone(self.form, self.names) {
                 head.name_draft(&mut draft, self.names);
+            } else if whole && head.stands == head::Stands::Alone && !head.is_declared(self.names) {
+                draft.fault = Some(Fault::NoName);
             } else {
                 draft.fault = Some(if head.named { Fault::CutInJson } else { Fault::CutInName });
                 head.name_draft(&mut draft, self.names);
@@ -200,6 +213,13 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
     fn finish_drafts(&mut self, ending: Ending, end: usize) {
         for draft in std::mem::take(&mut self.drafts) {
             draft.finish(ending, end, self.names, &mut self.outcomes);
+        }
+    }
+
+    /// Records what had to be mended for the calls that follow.
+    fn repair(&mut self, repair: Repair) {
+        if !self.repairs.contains(&repair) {
+            self.repairs.push(repair);
         }
     }
 

@@ -7,6 +7,7 @@ use haft_schema::json::{self, Literal, Syntax};
 
 use super::{Arguments, LiteralCall, Unreadable, name_end};
 use crate::Repair;
+use crate::call_json::may_go_on;
 use crate::scan::{NeedMore, Reads, Source};
 use crate::tools::{Tool, ToolSet};
 
@@ -26,6 +27,12 @@ pub(crate) fn begins_call(source: Source<'_>, at: usize) -> Reads<Option<&str>> 
         source.ends_at(at)?;
         return Ok(None);
     }
+    // A point or hyphen at the end of the text so far may go on as a name.
+    let mut open = end;
+    while matches!(source.byte(open), Some(b':' | b'.' | b'/')) {
+        open += 1;
+    }
+    source.ends_at(open)?;
     let mut open = end;
     while source.byte(open) == Some(b' ') {
         open += 1;
@@ -227,12 +234,36 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn value(self, at: usize) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
+        if matches!(self.source.byte(at), Some(b'r' | b'R'))
+            && let Some(quote @ (b'"' | b'\'')) = self.source.byte(at + 1)
+        {
+            return self.raw_string(at + 2, quote);
+        }
         match json::parse_prefix(self.source.rest(at), Syntax::Literal) {
             Ok((literal, length)) => Ok(Ok((literal, at + length))),
-            Err(error) if error.is_cut() && !self.source.is_complete() => Err(NeedMore),
+            Err(error) if !self.source.is_complete() && may_go_on(self.source.rest(at), &error) => {
+                Err(NeedMore)
+            }
             Err(error) if error.is_cut() => Ok(Err(Unreadable::Cut)),
             Err(error) => Ok(Err(Unreadable::Unfit(at + error.position))),
         }
+    }
+
+    /// The rest of `r'…'`, in which a backslash is itself and keeps a quote from ending the string.
+    fn raw_string(self, from: usize, quote: u8) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
+        let mut at = from;
+        while let Some(byte) = self.source.byte(at) {
+            match byte {
+                b'\\' => at += 1,
+                byte if byte == quote => {
+                    return Ok(Ok((Literal::String(self.source.slice(from, at).into()), at + 1)));
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.source.ends_at(self.source.len())?;
+        Ok(Err(Unreadable::Cut))
     }
 
     /// Looks for the end of a string that holds its own quotes: accepted only if with exactly one end the rest of the call can be read and

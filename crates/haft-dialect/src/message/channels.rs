@@ -272,7 +272,9 @@ fn header(source: Source<'_>, at: usize) -> Reads<Option<Header<'_>>> {
             match token.meaning {
                 Meaning::Channel(Part::Start) if cursor == at => {}
                 Meaning::Channel(Part::Constrain) => {}
-                Meaning::Channel(Part::Channel) if !said_channel => said_channel = true,
+                Meaning::Channel(Part::Channel) if !said_channel || found.recipient.is_some() => {
+                    said_channel = true;
+                }
                 Meaning::Channel(Part::Message) => {
                     found.end = token.end;
                     return Ok(Some(found));

@@ -3,6 +3,7 @@
 use super::quoted::Fence;
 use super::{Output, Reader};
 use crate::artifact_xml::call::Block;
+use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::envelope::Envelope;
@@ -28,14 +29,16 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
         let block = envelope.read_literal(at)?;
-        let declared = block.outcomes.iter().all(|outcome| {
-            let name = match outcome {
+        let names: Vec<_> = block
+            .outcomes
+            .iter()
+            .map(|outcome| match outcome {
                 Ok(call) => Some(call.name.as_str()),
                 Err(malformed) => malformed.name.as_deref(),
-            };
-            name.is_some_and(|name| self.names.tools.resolve(name).is_some())
-        });
-        if !declared || block.outcomes.is_empty() {
+            })
+            .collect();
+        let declared = names.iter().flatten().all(|name| self.names.tools.resolve(name).is_some());
+        if !declared || names.iter().flatten().next().is_none() {
             return Ok(false);
         }
         // A call alone on its line is one only if nothing but calls follows.
@@ -77,15 +80,31 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.message.unread_lines += 1;
             return Ok(false);
         };
-        if !call_json::declared(&found.literal, &self.names.tools) || !self.only_ends_follow(found.end)? {
+        if !call_json::declared(&found.literal, &self.names.tools) {
             return Ok(false);
         }
-        let block = self.bare_calls(at, found);
+        // Behind a closing mark whose opener is missing anything may follow.
+        let closer = self.lone_closer(found.end)?;
+        if closer.is_none() && !self.only_ends_follow(found.end)? {
+            return Ok(false);
+        }
+        let mut block = self.bare_calls(at, found);
+        block.end = closer.unwrap_or(block.end);
         if block.outcomes.iter().any(Result::is_err) {
             return Ok(false);
         }
         self.take(block);
         Ok(true)
+    }
+
+    /// The offset behind the close tag of a wrapper that stands here.
+    fn lone_closer(&self, at: usize) -> Reads<Option<usize>> {
+        let at = self.source.skip_blanks(at);
+        if self.source.ends_at(at)? {
+            return Ok(None);
+        }
+        let closer = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close && !tag.cut);
+        Ok(closer.filter(|tag| self.names.wrapper(tag.name).is_some()).map(|tag| tag.end))
     }
 
     /// Fences that end the message and hold nothing but calls in JSON, or in Gemma's `tool_code`. Prose may stand before them.
@@ -197,13 +216,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(matches!(self.source.byte(body), Some(b'{' | b'[')) && self.last_fences(at, length)?)
     }
 
-    fn python_in_fence(&self, at: usize) -> Reads<bool> {
+    pub(super) fn python_in_fence(&self, at: usize) -> Reads<bool> {
         let source = self.source;
         let first = if source.byte(at) == Some(b'[') { source.skip_blanks(at + 1) } else { at };
         python::begins_declared(source, first, &self.names.tools)
     }
 
-    fn literal_block(&mut self, at: usize) -> Reads<Block> {
+    pub(super) fn literal_block(&mut self, at: usize) -> Reads<Block> {
         Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Pythonic).read_literal(at)
     }
 

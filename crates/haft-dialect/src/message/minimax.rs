@@ -8,8 +8,9 @@ use super::{Output, Reader};
 use crate::Dialect;
 use crate::artifact_xml::call::Block;
 use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
+use crate::artifact_xml::value::{stands_between_breaks, without_layout as without_breaks};
 use crate::draft::{Draft, Ending, Fault};
-use crate::scan::{Reads, Source, is_blank};
+use crate::scan::{Reads, Source};
 
 const SPACE: &str = "]<]minimax[>[";
 
@@ -31,6 +32,13 @@ impl<O: Output> Reader<'_, '_, '_, O> {
             self.skip(at + rest.len());
             return Ok(true);
         };
+        if tag.cut
+            && tag.kind != TagKind::Close
+            && self.message.tag_form == Some(Dialect::MinimaxM3)
+            && !self.output.has_outcomes()
+        {
+            return self.empty(at, tag.end);
+        }
         if tag.kind == TagKind::Close || tag.cut {
             self.skip(tag.end);
             return Ok(true);
@@ -73,6 +81,11 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         self.take(Block { end, outcomes, form: Dialect::MinimaxM3 });
         Ok(true)
     }
+}
+
+/// A value as it was meant: line breaks at both ends are layout.
+fn without_layout(text: &str) -> &str {
+    if stands_between_breaks(text) { without_breaks(text) } else { text }
 }
 
 struct Cursor<'a> {
@@ -164,8 +177,7 @@ impl<'a> Cursor<'a> {
             match tag.kind {
                 TagKind::Close => {
                     if entries.is_empty() && items.is_empty() {
-                        let trimmed = text.trim_matches(is_blank);
-                        return Ok(Some(Literal::String(trimmed.into())));
+                        return Ok(Some(Literal::String(without_layout(text).into())));
                     }
                     // A wrong closer is left to the parent.
                     if !tag.name.eq_ignore_ascii_case(name) {

@@ -4,6 +4,7 @@
 //! the text so far does not decide, reading stops at that place and starts there again when more has come.
 
 mod channels;
+mod closing;
 mod markerless;
 mod minimax;
 mod opening;
@@ -66,6 +67,10 @@ pub(crate) struct Message {
     next: NextOpening,
     /// Values on a line of their own that could not be read.
     pub(crate) unread_lines: usize,
+    /// Reasoning was read and ended.
+    pub(crate) thought: bool,
+    /// The answer stands in an element of its own.
+    pub(crate) answer_open: bool,
     /// The dialect that the tags which follow belong to.
     pub(crate) tag_form: Option<Dialect>,
 }
@@ -93,6 +98,8 @@ impl Message {
             recipients: false,
             next: NextOpening::default(),
             unread_lines: 0,
+            thought: false,
+            answer_open: false,
             tag_form: None,
         }
     }
@@ -172,7 +179,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.message.tildes.to = self.message.tildes.to.max(to);
     }
 
-    fn begins_message(&self) -> bool {
+    pub(crate) fn begins_message(&self) -> bool {
         !self.output.has_outcomes() && !self.output.has_text()
     }
 
@@ -296,6 +303,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.move_to(at);
         self.output.think_mark(at, tag.end);
         self.message.after_call = false;
+        self.message.thought = true;
         self.message.mode = Mode::Text;
         self.skip(tag.end);
     }
@@ -321,6 +329,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 }
                 self.skip(end);
                 self.message.mode = Mode::Text;
+                self.message.thought = true;
                 return Ok(());
             }
             at = found + source.char_at(found).map_or(1, char::len_utf8);
@@ -425,31 +434,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             Mark::Begun | Mark::Nothing => self.pass(at + length),
         }
         Ok(())
-    }
-
-    fn close_tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<bool> {
-        if is_think_tag(tag.name) && !tag.cut {
-            self.reasoning_ended(tag, at);
-            return Ok(true);
-        }
-        if !self.output.has_outcomes() {
-            return Ok(false);
-        }
-        let ours = self.names.wrapper(tag.name).is_some()
-            || self.names.is_container(tag.name, None)
-            || Names::is_name_tag(tag.name)
-            || Names::is_named_element(tag.name)
-            || self.names.tools.resolve(tag.name).is_some();
-        // Close tags right behind a call, whole or begun, are marks of it.
-        if self.message.after_call && (ours || tag.cut) {
-            self.skip(tag.end);
-            return Ok(true);
-        }
-        let alone = ours && self.source.begins_line(at) && self.ends_line(tag.end)?;
-        if alone {
-            self.skip(tag.end);
-        }
-        Ok(alone)
     }
 
     pub(crate) fn ends_line(&self, at: usize) -> Reads<bool> {

@@ -14,7 +14,7 @@ use crate::envelope::{self, Envelope};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::mend::{mend, with_brackets_closed};
 use crate::scan::{Reads, Source, is_blank};
-use crate::tokens::Thinking;
+use crate::tokens::{Thinking, token_at};
 use crate::tools::Tool;
 use crate::{Dialect, MalformedCall, ParsedCall, Repair, Span};
 
@@ -42,6 +42,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if let Some(wrapper) = self.names.wrapper(tag.name) {
             return self.wrapper(tag, wrapper, at);
         }
+        // Hunyuan writes its answer, calls and all, in an element of its own behind the thoughts.
+        if tag.name == "answer" && tag.kind == TagKind::Open && !tag.cut && self.begins_answer() {
+            self.message.answer_open = true;
+            self.skip(tag.end);
+            return Ok(true);
+        }
         if tag.cut {
             return Ok(false);
         }
@@ -63,6 +69,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             None => false,
         })
+    }
+
+    fn begins_answer(&self) -> bool {
+        let hunyuan = matches!(self.names.dialect, Dialect::Hunyuan | Dialect::HunyuanV3);
+        self.begins_message()
+            && (hunyuan || self.names.dialect == Dialect::Auto && self.message.thought)
+            && self.names.tools.resolve("answer").is_none()
     }
 
     pub(crate) fn take(&mut self, block: Block) {
@@ -260,6 +273,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if source.ends_at(next)? {
             return Ok(None);
         }
+        if source.byte(next) == Some(b'{')
+            && source.begins_line(at)
+            && self.holds_arguments(next, tag.name)?
+        {
+            return self.calls(at, Style::Bare).read_from(at).map(Some);
+        }
         let Some(follower) = tag_at(source, next)? else { return Ok(None) };
         let fits = match follower.kind {
             TagKind::Close => alone && same_tag(follower.name, tag.name),
@@ -271,12 +290,23 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.calls(at, Style::Bare).read_from(at).map(Some)
     }
 
+    /// Whether nothing but a JSON object stands between here and the close tag of this name.
+    fn holds_arguments(&self, at: usize, name: &str) -> Reads<bool> {
+        let Ok(found) = call_json::value_at(self.source, at)? else { return Ok(false) };
+        let end = self.source.skip_blanks(found.end);
+        if self.source.ends_at(end)? {
+            return Ok(false);
+        }
+        let closer = tag_at(self.source, end)?;
+        Ok(closer.is_some_and(|tag| tag.kind == TagKind::Close && !tag.cut && same_tag(tag.name, name)))
+    }
+
     /// `<tool name="declared">`, `<invoke name="declared">` or `<function=declared>` with a container, parameters or JSON
     /// inside, and no wrapper.
     pub(crate) fn named_element(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
         let source = self.source;
         let Some(name) = tag.carried_name() else { return Ok(None) };
-        let Some((tool, _)) = self.names.tools.resolve(&name) else { return Ok(None) };
+        let tool = self.names.tools.resolve(&name);
         if tag.kind == TagKind::Empty || self.in_tilde_fence(at) {
             return Ok(None);
         }
@@ -284,9 +314,23 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         if source.ends_at(next)? {
             return Ok(None);
         }
-        let fits = match tag_at(source, next)? {
+        let inner = tag_at(source, next)?;
+        let Some((tool, _)) = tool else {
+            // The whole form of a dialect that has no wrapper.
+            let own = match (self.names.dialect, inner) {
+                (Dialect::FunctionaryV31, None) => tag.equals.is_some() && source.byte(next) == Some(b'{'),
+                (Dialect::Minicpm5, Some(inner)) => {
+                    Names::is_parameter_element(inner.name) && inner.attribute("name").is_some()
+                }
+                _ => false,
+            };
+            return if own { self.calls(at, Style::Bare).read_from(at).map(Some) } else { Ok(None) };
+        };
+        let fits = match inner {
             Some(inner) if inner.kind == TagKind::Close => {
-                source.begins_line(at) && tool.required.is_empty() && same_tag(inner.name, tag.name)
+                (source.begins_line(at) || self.message.after_call || source.slice_back(at, 1) == ">")
+                    && tool.required.is_empty()
+                    && same_tag(inner.name, tag.name)
             }
             Some(inner) => self.begins_parameters(&inner, tool),
             None => source.byte(next) == Some(b'{'),
@@ -352,12 +396,22 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// The next call inside of a fence.
     pub(crate) fn block_in_fence(&mut self, at: usize, before: &[Outcome]) -> Reads<Option<Block>> {
         let source = self.source;
-        if matches!(source.byte(at), Some(b'{' | b'[')) {
+        if source.byte(at) == Some(b'[') && self.python_in_fence(at)? {
+            let block = self.literal_block(at)?;
+            let declared =
+                block.outcomes.iter().flatten().all(|call| self.names.tools.resolve(&call.name).is_some());
+            return Ok(declared.then_some(block));
+        }
+        let is_token = token_at(source, at)?.is_some();
+        if !is_token && matches!(source.byte(at), Some(b'{' | b'[')) {
             let Ok(found) = call_json::value_at(source, at)? else { return Ok(None) };
             if !call_json::declared(&found.literal, &self.names.tools) {
                 return Ok(None);
             }
             return Ok(Some(self.bare_calls(at, found)));
+        }
+        if let Some(token) = token_at(source, at)? {
+            return self.token_in_fence(token, at, !before.is_empty());
         }
         let Some(tag) = tag_at(source, at)? else { return Ok(None) };
         let ours = self.names.wrapper(tag.name).is_some();
@@ -433,6 +487,17 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
     }
 
+    /// A list of JSON calls that was cut off behind its first entry; every call of it that can be read is declared.
+    fn cut_list(&mut self, at: usize) -> Option<Block> {
+        let envelope =
+            Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
+        let block = envelope.with_repairs([Repair::WrapperAdded]).read(at).ok()?;
+        let mut read = block.outcomes.iter().flatten().peekable();
+        let declared =
+            read.peek().is_some() && read.all(|call| self.names.tools.resolve(&call.name).is_some());
+        (declared && block.outcomes.len() > 1).then_some(block)
+    }
+
     /// A JSON call that begins the message and was cut off: reported, if it names a declared tool.
     pub(crate) fn cut_json(&mut self, at: usize) -> bool {
         let text = self.source.rest(at);
@@ -446,7 +511,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.take(block);
             return true;
         }
-        let closed = ["", "\"", "null"].iter().find_map(|tail| {
+        if text.starts_with('[')
+            && let Some(block) = self.cut_list(at)
+        {
+            self.take(block);
+            return true;
+        }
+        let closed = ["", "\"", "null", "\":null", ":null"].iter().find_map(|tail| {
             let closed = with_brackets_closed(&format!("{text}{tail}"), true)?;
             call_json::value_at(Source::new(&closed, true), 0)
                 .ok()?

@@ -108,11 +108,48 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 return Ok(false);
             }
         }
-        let form = self.family(form, token.end)?;
-        let block =
-            Envelope::new(self.source, self.names, &mut self.message.ends, at, form).read(token.end)?;
+        let block = self.envelope_behind(token, form, at)?;
         self.take(block);
         Ok(true)
+    }
+
+    fn envelope_behind(&mut self, token: Token, form: Dialect, at: usize) -> Reads<Block> {
+        let form = self.family(form, token.end)?;
+        Envelope::new(self.source, self.names, &mut self.message.ends, at, form).read(token.end)
+    }
+
+    /// The calls behind a mark inside of a fence that may be the whole message; an empty block where the mark itself says nothing.
+    pub(super) fn token_in_fence(
+        &mut self,
+        token: Token,
+        at: usize,
+        calls_before: bool,
+    ) -> Reads<Option<Block>> {
+        let source = self.source;
+        let mark = Block { end: token.end, outcomes: Vec::new(), form: Dialect::Llama3Json };
+        if token.cut {
+            return Ok(None);
+        }
+        let form = match token.meaning {
+            Meaning::CallOpen(form) => form,
+            Meaning::SectionOpen => {
+                let next = skip_filling(source, token.end)?;
+                let inner = if source.ends_at(next)? { None } else { token_at(source, next)? };
+                if inner.is_some_and(|inner| matches!(inner.meaning, Meaning::CallOpen(_))) {
+                    return Ok(Some(mark));
+                }
+                Dialect::DeepseekV31
+            }
+            Meaning::CallClose | Meaning::SectionClose | Meaning::Filler if calls_before => {
+                return Ok(Some(mark));
+            }
+            _ => return Ok(None),
+        };
+        let next = skip_filling(source, token.end)?;
+        if source.ends_at(next)? || !envelope::begins(source, self.names, next)? && !self.tags_begin(next)? {
+            return Ok(None);
+        }
+        self.envelope_behind(token, form, at).map(Some)
     }
 
     /// Whether tags that carry a call stand here.
