@@ -14,7 +14,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 pub(crate) use allow::Allow;
 pub(crate) use globals::Globals;
 
-/// Holds a language model's tools: its calls are read, checked, asked about, run and written to a journal.
+/// Holds a language model's tools: reads its calls, checks, asks, runs and writes all of it down.
 #[derive(Debug, Parser)]
 #[command(
     name = "haft",
@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Let a model work on one prompt and print its final text
     #[command(after_help = "Example: haft run --model demo 'calculator expression=6*7'")]
     Run(RunArgs),
-    /// Run the calls in a model's text from stdin and print their results in the same dialect
+    /// Run the calls in a model's text from stdin; print results in the same dialect
     #[command(after_help = "Example: haft exec < answer.txt")]
     Exec(ExecArgs),
     /// Make one call of one tool
@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// Read, export and verify the journals of runs
     #[command(after_help = "Example: haft audit verify")]
     Audit(AuditArgs),
-    /// Run a recorded run again, in memory, and tell the first difference; exit 1 if there is one
+    /// Run a recorded run again, in memory; tell the first difference
     #[command(after_help = "Example: haft replay last --json")]
     Replay(ReplayArgs),
     /// Show what works on this machine
@@ -207,7 +207,7 @@ pub(crate) enum SessionsCommand {
         /// Its id, or `last`
         id: String,
     },
-    /// Make a session of a chat of another program: JSON Lines, a header first, then one message a line
+    /// Make a session of a chat of another program, in JSON Lines with a header first
     #[command(after_help = "Example: haft sessions import chat.jsonl --profile tauritavern")]
     Import {
         /// The file, of at most 16 MB
@@ -446,9 +446,10 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// The whole command line for clap, with the global options at every level.
+/// The whole command line for clap, with the global options at every level. Only the help of `haft` itself explains them; that of a
+/// command names them.
 pub(crate) fn command() -> clap::Command {
-    with_globals(Cli::command())
+    Globals::augment_args(with_commands(Cli::command()))
 }
 
 /// Reads the command line.
@@ -458,10 +459,22 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cl
     Ok((Cli::from_arg_matches(&matches)?, globals))
 }
 
-fn with_globals(command: clap::Command) -> clap::Command {
+fn with_commands(command: clap::Command) -> clap::Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    let command = names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_globals));
-    Globals::augment_args(command)
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_quiet_globals))
+}
+
+fn with_quiet_globals(command: clap::Command) -> clap::Command {
+    let globals = Globals::augment_args(clap::Command::new("globals"));
+    let options: Vec<String> =
+        globals.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
+    let quiet = globals.get_arguments().cloned().map(|argument| argument.hide(true));
+    let named = format!("Global options, which `haft --help` explains:\n  {}", options.join(" "));
+    let end = match command.get_after_help() {
+        Some(help) => format!("{named}\n\n{help}"),
+        None => named,
+    };
+    with_commands(command).args(quiet).after_help(end)
 }
 
 fn globals_of(matches: &ArgMatches) -> Result<Globals, clap::Error> {

@@ -1,5 +1,6 @@
 //! One call as the command line prints it: the JSON object of the contract, and the exit code.
 
+use haft_core::consent::ConsentEnvironment;
 use haft_core::policy::Outcome;
 use haft_core::{CompiledTools, ErrorCode, Scope, SessionId};
 use haft_engine::{CallOutcome, DryCall};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::surroundings;
+use crate::{surroundings, toolset};
 
 /// The object that `--json` prints for a call that was made.
 pub(crate) fn as_json(outcome: &CallOutcome, session: &SessionId) -> Value {
@@ -150,6 +151,20 @@ pub(crate) fn tell_flags(output: Output, outcomes: &[CallOutcome]) {
             "{names}: say yes in advance with `--allow {first}`, with `--allow {first}=SCOPE`, or with `--yes`; \
              `--dry-run` shows the question and its scopes"
         ));
+    }
+}
+
+/// Tells where a project comes from, if a tool of files failed for want of one.
+pub(crate) fn tell_project(output: Output, outcomes: &[CallOutcome], environment: &ConsentEnvironment) {
+    let wants_one = |outcome: &CallOutcome| {
+        let result = &outcome.result;
+        result.error_code.as_ref().is_some_and(|code| !code.is_refusal())
+            && result.tool_id.as_ref().is_some_and(toolset::is_of_a_project)
+    };
+    if environment.project.is_none() && outcomes.iter().any(wants_one) {
+        output.note(
+            "file tools work in the folder of a project: `haft project add FOLDER --id ID` makes one, `--project ID` takes it",
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use serde_json::Map;
 
 use crate::document::reader::{Problems, TableReader};
-use crate::document::{FileError, Node, Value, toml};
+use crate::document::{Entry, FileError, Node, Value, toml};
 use crate::home::Home;
 use crate::platform::PlatformRules;
 use crate::rules;
@@ -136,7 +136,7 @@ fn read(file: &str, tree: &Node) -> Result<Config, FileError> {
             problems.add(entry.at, format!("`{}` is no name for a model entry: {reason}", entry.key), None);
         }
         let table = TableReader::new(&entry.node, path, &problems);
-        config.models.insert(entry.key.clone(), model_entry(table, &entry.node));
+        config.models.insert(entry.key.clone(), model_entry(table, entry));
     }
     if let Some(registry) = root.table("registry") {
         config.allow_override = registry.boolean("allow_override").unwrap_or(false);
@@ -163,11 +163,11 @@ fn read(file: &str, tree: &Node) -> Result<Config, FileError> {
     Ok(config)
 }
 
-fn model_entry(table: TableReader<'_>, node: &Node) -> ModelEntry {
+fn model_entry(table: TableReader<'_>, found: &Entry) -> ModelEntry {
     let url = table.text("url");
-    if url.is_none() && table.entry("url").is_none() && matches!(node.value, Value::Table(_)) {
+    if url.is_none() && table.entry("url").is_none() && matches!(found.node.value, Value::Table(_)) {
         let hint = "for example `url = \"http://127.0.0.1:11434/v1#qwen2.5-coder\"`".to_owned();
-        table.problems().add(node.at, "a model entry needs `url`", Some(hint));
+        table.problems().add(found.at, format!("the model entry `{}` needs `url`", found.key), Some(hint));
     }
     let entry = ModelEntry {
         url: url.unwrap_or_default(),
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(
             config(text).unwrap_err(),
             "haft.toml:1:1: unknown key `defult_model`; did you mean `default_model`?\n\
-             haft.toml:3:1: a model entry needs `url`; for example `url = \"http://127.0.0.1:11434/v1#qwen2.5-coder\"`\n\
+             haft.toml:2:9: the model entry `a` needs `url`; for example `url = \"http://127.0.0.1:11434/v1#qwen2.5-coder\"`\n\
              haft.toml:3:1: unknown key `urll` in `models.a`; did you mean `url`?\n\
              haft.toml:4:9: `b c` is no name for a model entry: it must not be empty nor hold blanks, `:`, `/` or `#`\n\
              haft.toml:5:7: `models.b c.url` must be text, not 3\n\

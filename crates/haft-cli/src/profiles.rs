@@ -37,20 +37,26 @@ pub(crate) struct LoadedProfile {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProfileError {
     /// Nobody knows it.
-    #[error("there is no profile `{name}`{}", did_you_mean(.suggestions))]
+    #[error("there is no profile `{name}`; {}", others(.near, .all))]
     Unknown {
         /// The name.
         name: String,
         /// The nearest ones.
-        suggestions: Vec<String>,
+        near: Vec<String>,
+        /// All that there are.
+        all: Vec<String>,
     },
     /// The file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-fn did_you_mean(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+fn others(near: &[String], all: &[String]) -> String {
+    if near.is_empty() {
+        format!("there are {}", all.join(", "))
+    } else {
+        format!("did you mean {}?", near.join(", "))
+    }
 }
 
 /// Finds, reads and resolves the profile `name`; what it leaves open comes from `config`, else from the defaults.

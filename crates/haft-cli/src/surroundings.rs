@@ -7,7 +7,7 @@
 )]
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
@@ -31,6 +31,22 @@ pub(crate) fn new_file(path: &Path) -> Result<File, Failure> {
         let failure = Failure::usage(format!("`{}` cannot be made: {error}", path.display()));
         failure.hint("Name a file that is not there yet, in a folder that is.")
     })
+}
+
+/// Adds `text` to the end of the file `path`, which is made where it is not there, for this user alone.
+pub(crate) fn append_private(path: &Path, text: &str) -> io::Result<()> {
+    private(path, OpenOptions::new().append(true))?.write_all(text.as_bytes())
+}
+
+/// Writes the file `path` anew, for this user alone.
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    private(path, OpenOptions::new().write(true).truncate(true))?.write_all(text.as_bytes())
+}
+
+fn private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.create(true).open(path)
 }
 
 /// `path` as an absolute path, by the working folder.

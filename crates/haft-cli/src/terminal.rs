@@ -4,6 +4,7 @@
 
 pub(crate) mod editor;
 pub(crate) mod fold;
+pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod pages;
 pub(crate) mod question;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use haft_core::ids::Provider;
 use haft_core::nearest::nearest;
 use haft_core::snapshot::{BoundTool, CompiledTools};
 use haft_core::{ToolId, ToolRegistry};
@@ -53,6 +54,11 @@ pub(crate) fn known(registry: &ToolRegistry, name: &str) -> Result<ToolId, Failu
         };
         Failure::usage(unknown).hint(hint)
     })
+}
+
+/// A tool that works in the folder of the session's project.
+pub(crate) fn is_of_a_project(id: &ToolId) -> bool {
+    id.provider() == Provider::Builtin && id.native_name().starts_with("project.")
 }
 
 /// A name that means no tool.

@@ -25,7 +25,7 @@ pub(crate) struct Globals {
     /// The project whose folder file tools work in
     #[arg(long, value_name = "ID")]
     pub(crate) project: Option<String>,
-    /// The model: openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo, or an entry of haft.toml
+    /// The model: an entry of haft.toml, http://host:port/v1#NAME, openai:NAME, anthropic:NAME, gemini:NAME, scripted:FILE, or demo
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Say yes in advance to a tool, or to a part of it: path:DIR, file:F, host:H, cmd:SHAPE

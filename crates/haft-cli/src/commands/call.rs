@@ -60,6 +60,7 @@ pub(crate) async fn run(setup: Setup, arguments: CallArgs) -> Result<Exit, Failu
         }
     }
     calls::tell_flags(output, &outcomes);
+    calls::tell_project(output, &outcomes, &chosen.environment);
     Ok(calls::exit_of(calls::error_codes(&outcomes)))
 }
 

@@ -1,5 +1,7 @@
 //! `haft chat`: a conversation in the terminal; without one, each line of stdin is a message.
 
+mod model;
+
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use haft_engine::{Session, SessionChoice, conversation};
 
 use crate::commands::grants::{grant_line, uses};
 use crate::commands::run::tell_end;
+use crate::commands::tools;
 use crate::compose::{Chosen, Workplace};
 use crate::exit::{Exit, Failure};
 use crate::models;
@@ -18,12 +21,16 @@ use crate::prices;
 use crate::setup::Setup;
 use crate::surroundings;
 use crate::terminal::editor::{Entered, LineEditor};
+use crate::terminal::history::History;
 use crate::terminal::keys;
 use crate::terminal::screen::{Mode, Screen};
+use crate::toolset;
 
 const HELP: &str = "\
 /new          start a new session, without the messages, artifacts and yeses of this one
 /resume ID    go on in another session; `last` is the newest
+/tools        the tools of this profile, and whether they run, ask or are denied
+/model        which model answers; /model NAME takes another one
 /grants       what was allowed in this session, and how often that was used
 /revoke ID    take a yes back
 /help         this help
@@ -36,9 +43,9 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
     let workplace = Workplace::open(setup, "haft chat").await?;
     let mut chosen = workplace.choose().await?;
     let interactive = surroundings::has_terminal() && !workplace.setup.globals.json;
-    let name = match workplace.setup.model_name(&chosen.profile) {
+    let mut name = match workplace.setup.model_name(&chosen.profile) {
         Some(name) => name,
-        None => offer_model(&workplace.setup, interactive).await?,
+        None => model::offer(&workplace.setup, interactive).await?,
     };
     let mut model = models::build(&name, &workplace.setup, &chosen.profile, workplace.store.clone())?;
     let mut session = workplace.start(&chosen).await?;
@@ -53,8 +60,14 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
         output.note(&format!("{} so far; `haft sessions show {id}` shows them", counted(before, "message")));
     }
     let mut lines = if interactive {
+        if chosen.environment.project.is_none() && has_project_tools(&chosen) {
+            output.note(
+                "There is no project, so that file tools have no folder: `haft project add FOLDER --id ID` makes one, \
+                 `haft chat --project ID` takes it.",
+            );
+        }
         output.note("Write a message and press Enter; /help tells more.");
-        Lines::Terminal(Box::new(LineEditor::new()))
+        Lines::Terminal(Box::new(LineEditor::new(History::of(&workplace.setup)?)))
     } else {
         Lines::Stdin
     };
@@ -72,10 +85,21 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
                 session = workplace.start(&chosen).await?;
                 output.note(&format!("new session {}", session.id()));
             }
+            "/tools" => {
+                for line in tools::lines(&chosen.tools, &chosen.environment) {
+                    output.note(&line);
+                }
+            }
+            "/model" => model::tell(&workplace.setup, &name),
             "/grants" => list_grants(&workplace, &session),
             command if interactive && command.starts_with('/') => {
                 match command.split_once(char::is_whitespace) {
                     Some(("/revoke", id)) => revoke(&workplace, &session, id.trim()).await?,
+                    Some(("/model", wanted)) => {
+                        if let Some(next) = model::switch(&workplace, &chosen, wanted.trim())? {
+                            (name, model) = (wanted.trim().to_owned(), next);
+                        }
+                    }
                     Some(("/resume", id)) => {
                         if let Some((other, next)) = resume(&workplace, &session, id.trim()).await? {
                             session.close().await?;
@@ -119,6 +143,11 @@ pub(crate) async fn run(setup: Setup) -> Result<Exit, Failure> {
     }
     output.note(&format!("session {id} is kept; `haft chat --session {id}` goes on"));
     Ok(Exit::Done)
+}
+
+/// The profile has tools that work in a project's folder.
+fn has_project_tools(chosen: &Chosen) -> bool {
+    chosen.tools.tools().iter().any(|tool| toolset::is_of_a_project(tool.id()))
 }
 
 /// What was allowed in the session since it was opened.
@@ -263,43 +292,5 @@ fn edited(editor: &mut LineEditor) -> Result<Option<String>, Failure> {
                 keys::tell_twice().map_err(unreadable)?;
             }
         }
-    }
-}
-
-/// No model is named: offers the demo and what is found on this machine.
-async fn offer_model(setup: &Setup, interactive: bool) -> Result<String, Failure> {
-    let found = haft_models::local_models(&haft_models::LOCAL_PORTS).await;
-    let output = setup.output;
-    output.note("No model is named.");
-    if !interactive {
-        for model in &found {
-            output.note(&format!("Found on this machine: {model}"));
-        }
-        output.note("Using demo, which is no language model. Name another one with `--model`.");
-        return Ok("demo".to_owned());
-    }
-    output.note("  1  demo, which is no language model and shows how calls work");
-    for (number, model) in (2..).zip(&found) {
-        output.note(&format!("  {number}  {model}"));
-    }
-    if found.is_empty() {
-        output.note(
-            "No model server was found on this machine. `--model` or `default_model` in haft.toml names one.",
-        );
-    }
-    output.note_raw("Which one? [1] ");
-    let mut line = String::new();
-    let length = tokio::task::block_in_place(|| io::stdin().lock().read_line(&mut line))
-        .map_err(|error| Failure::failed(format!("cannot read the terminal: {error}")))?;
-    if length == 0 {
-        return Err(Failure::cancelled());
-    }
-    match line.trim() {
-        "" | "1" => Ok("demo".to_owned()),
-        text => text
-            .parse::<usize>()
-            .ok()
-            .and_then(|number| found.get(number.checked_sub(2)?).cloned())
-            .ok_or_else(|| Failure::usage(format!("`{text}` is none of the numbers"))),
     }
 }

@@ -52,5 +52,6 @@ pub(crate) async fn run(setup: Setup, arguments: ExecArgs) -> Result<Exit, Failu
         output.foreign_line(&dialects::write_results(dialect, results, chosen.profile.renderer))?;
     }
     calls::tell_flags(output, &outcomes);
+    calls::tell_project(output, &outcomes, &chosen.environment);
     Ok(calls::exit_of(calls::error_codes(&outcomes)))
 }

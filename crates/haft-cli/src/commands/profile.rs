@@ -31,7 +31,7 @@ fn list(setup: &Setup) -> Result<Exit, Failure> {
     for name in profiles::all_names(&setup.home)? {
         let (description, source) = match load(setup, &name) {
             Ok(loaded) => (loaded.profile.description, loaded.chain.first().cloned().unwrap_or_default()),
-            Err(Failure::Message { text, .. }) => (format!("cannot be used: {text}"), String::new()),
+            Err(Failure::Message { text, .. }) => (broken(&name, &text), String::new()),
             Err(closed @ Failure::ClosedPipe) => return Err(closed),
         };
         rows.push((name, description, source));
@@ -49,6 +49,14 @@ fn list(setup: &Setup) -> Result<Exit, Failure> {
         setup.output.foreign_line(&format!("{name:width$}  {description}"))?;
     }
     Ok(Exit::Done)
+}
+
+/// The first thing that is wrong with a profile, in one line.
+fn broken(name: &str, text: &str) -> String {
+    match text.split_once('\n') {
+        None => format!("cannot be used: {text}"),
+        Some((first, _)) => format!("cannot be used: {first} (`haft profile check {name}` tells more)"),
+    }
 }
 
 fn show(setup: &Setup, name: Option<&str>) -> Result<Exit, Failure> {

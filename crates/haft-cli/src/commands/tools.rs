@@ -1,8 +1,12 @@
 //! `haft tools`: what the profile's model would see. It opens no store, unless a session is named.
 
+use std::sync::Arc;
+
 use haft::system::SystemClock;
+use haft_core::consent::ConsentEnvironment;
 use haft_core::facts::Effect;
 use haft_core::ports::{Clock, SessionRows};
+use haft_core::prospect::prospect;
 use haft_core::snapshot::{BoundTool, CompiledTools};
 use haft_core::{Profile, ToolTurnContract, turn};
 use haft_schema::View;
@@ -58,12 +62,8 @@ fn list(setup: &Setup, tools: &CompiledTools, profile: &Profile) -> Result<(), F
     if setup.globals.json {
         return setup.output.json(&tools.tools().iter().map(|tool| as_json(tool)).collect::<Vec<_>>());
     }
-    let width = tools.tools().iter().map(|tool| tool.binding().alias.len()).max().unwrap_or(0);
-    for tool in tools.tools() {
-        let binding = tool.binding();
-        let description = visible_short(first_sentence(&binding.descriptor.description), 100);
-        let (alias, permission) = (&binding.alias, binding.permission.as_str());
-        setup.output.foreign_line(&format!("{alias:width$}  {permission:5}  {description}"))?;
+    for line in lines(tools, &ConsentEnvironment { attended: true, ..ConsentEnvironment::default() }) {
+        setup.output.foreign_line(&line)?;
     }
     let count = counted(tools.tools().len(), "tool");
     setup.output.note(&format!(
@@ -71,6 +71,19 @@ fn list(setup: &Setup, tools: &CompiledTools, profile: &Profile) -> Result<(), F
         profile.name
     ));
     Ok(())
+}
+
+/// One line a tool: its alias, what is decided of a sample call, and what it is for.
+pub(crate) fn lines(tools: &CompiledTools, environment: &ConsentEnvironment) -> Vec<String> {
+    let width = tools.tools().iter().map(|tool| tool.binding().alias.len()).max().unwrap_or(0);
+    let line = |tool: &Arc<BoundTool>| {
+        let binding = tool.binding();
+        let decided = prospect(tool, environment).decision.map(|decision| decision.outcome.as_str());
+        let decided = decided.unwrap_or(binding.permission.as_str());
+        let description = visible_short(first_sentence(&binding.descriptor.description), 100);
+        format!("{:width$}  {decided:5}  {description}", binding.alias)
+    };
+    tools.tools().iter().map(line).collect()
 }
 
 fn prompt(

@@ -156,8 +156,7 @@ fn file_if_there(path: &Path) -> Result<Option<ProfileSource>, ProfileError> {
 }
 
 fn unknown(name: &str, home: &Home) -> ProfileError {
-    let names = all_names(home).unwrap_or_default();
-    let near = nearest(name, names.iter().map(String::as_str), 3);
-    let suggestions = if near.is_empty() { names } else { near.into_iter().map(str::to_owned).collect() };
-    ProfileError::Unknown { name: name.to_owned(), suggestions }
+    let all = all_names(home).unwrap_or_default();
+    let near = nearest(name, all.iter().map(String::as_str), 3).into_iter().map(str::to_owned).collect();
+    ProfileError::Unknown { name: name.to_owned(), near, all }
 }

@@ -1,15 +1,14 @@
-//! The line editor of `haft chat`: history in memory, several lines by pasting, Ctrl-C and Ctrl-D.
+//! The line editor of `haft chat`: a history that lasts, several lines by pasting, Ctrl-C and Ctrl-D.
 
 use std::borrow::Cow;
 use std::io;
 
 use reedline::{
-    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, Reedline,
-    Signal,
+    FileBackedHistory, History as _, HistoryItem, Prompt, PromptEditMode, PromptHistorySearch,
+    PromptHistorySearchStatus, Reedline, Signal,
 };
 
-/// Lines that are remembered.
-const HISTORY: usize = 1_000;
+use super::history::{History, KEPT};
 
 /// What the person entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,29 +22,44 @@ pub(crate) enum Entered {
 }
 
 /// Reads lines with editing.
-pub(crate) struct LineEditor(Reedline);
+pub(crate) struct LineEditor {
+    editor: Reedline,
+    history: History,
+}
 
 impl LineEditor {
-    /// An editor with an empty history.
-    pub(crate) fn new() -> Self {
+    /// An editor that remembers what `history` holds, and adds to it.
+    pub(crate) fn new(mut history: History) -> Self {
         let editor = Reedline::create().use_bracketed_paste(true);
-        let editor = match FileBackedHistory::new(HISTORY) {
-            Ok(history) => editor.with_history(Box::new(history)),
+        let editor = match remembered(history.lines()) {
+            Ok(lines) => editor.with_history(Box::new(lines)),
             // Without a history lines can still be read.
             Err(_) => editor,
         };
-        Self(editor)
+        Self { editor, history }
     }
 
     /// Reads one line. It blocks the thread.
     pub(crate) fn read(&mut self) -> io::Result<Entered> {
-        match self.0.read_line(&Arrow) {
-            Ok(Signal::Success(line)) => Ok(Entered::Line(line)),
+        match self.editor.read_line(&Arrow) {
+            Ok(Signal::Success(line)) => {
+                self.history.add(&line);
+                Ok(Entered::Line(line))
+            }
             Ok(Signal::CtrlC) => Ok(Entered::Interrupt),
             Ok(_) => Ok(Entered::End),
             Err(error) => Err(error),
         }
     }
+}
+
+/// `lines` as the editor keeps them in memory.
+fn remembered(lines: Vec<String>) -> reedline::Result<FileBackedHistory> {
+    let mut history = FileBackedHistory::new(KEPT)?;
+    for line in lines {
+        history.save(HistoryItem::from_command_line(line))?;
+    }
+    Ok(history)
 }
 
 /// The prompt: `> `.

@@ -10,16 +10,14 @@ fn help_names_the_commands() {
     haft_snapshot!(home, home.haft(&["--help"]), @r#"
     exit: 0
     --- stdout
-    Holds a language model's tools: its calls are read, checked, asked about, run and written to a
-    journal
+    Holds a language model's tools: reads its calls, checks, asks, runs and writes all of it down
 
     Usage: haft [OPTIONS] <COMMAND>
 
     Commands:
       chat         Talk to a model that may use tools; asks you before calls that need a yes
       run          Let a model work on one prompt and print its final text
-      exec         Run the calls in a model's text from stdin and print their results in the same
-                   dialect
+      exec         Run the calls in a model's text from stdin; print results in the same dialect
       call         Make one call of one tool
       parse        Only read the calls in a model's text from stdin; nothing is run
       tools        Show the tools that a model would see
@@ -31,8 +29,7 @@ fn help_names_the_commands() {
       grants       List what was allowed in a session, and take it back
       policy       Explain, check and test the rules that decide calls
       audit        Read, export and verify the journals of runs
-      replay       Run a recorded run again, in memory, and tell the first difference; exit 1 if there
-                   is one
+      replay       Run a recorded run again, in memory; tell the first difference
       doctor       Show what works on this machine
       completions  Print a completion script for a shell
 
@@ -47,8 +44,8 @@ fn help_names_the_commands() {
           --profile <PROFILE>     A profile's name or, with a `/`, its path
           --session <ID>          Go on in this session: its id, or `last`
           --project <ID>          The project whose folder file tools work in
-          --model <MODEL>         The model: openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo,
-                                  or an entry of haft.toml
+          --model <MODEL>         The model: an entry of haft.toml, http://host:port/v1#NAME,
+                                  openai:NAME, anthropic:NAME, gemini:NAME, scripted:FILE, or demo
           --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
                                   host:H, cmd:SHAPE
           --yes                   Say yes in advance to whatever would be asked, but not to what must be
@@ -74,20 +71,8 @@ fn help_names_the_commands() {
           --record <FILE>  Write what the model answers to a new file, for `--model scripted:FILE`
       -h, --help           Print help
 
-    Global options:
-          --home <DIR>            Folder of configuration and data [default: $HAFT_HOME, else the
-                                  platform's data folder]
-          --store <STORE>         Where data is kept: `sqlite`, a file in the home
-          --profile <PROFILE>     A profile's name or, with a `/`, its path
-          --session <ID>          Go on in this session: its id, or `last`
-          --project <ID>          The project whose folder file tools work in
-          --model <MODEL>         The model: openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo,
-                                  or an entry of haft.toml
-          --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
-                                  host:H, cmd:SHAPE
-          --yes                   Say yes in advance to whatever would be asked, but not to what must be
-                                  asked every time
-          --json                  Print JSON
+    Global options, which `haft --help` explains:
+      --home --store --profile --session --project --model --allow --yes --json
 
     Example: haft run --model demo 'calculator expression=6*7'
     --- stderr
@@ -108,20 +93,8 @@ fn help_names_the_commands() {
           --dry-run      Show what would run; run and store nothing
       -h, --help         Print help; with a tool, its arguments
 
-    Global options:
-          --home <DIR>            Folder of configuration and data [default: $HAFT_HOME, else the
-                                  platform's data folder]
-          --store <STORE>         Where data is kept: `sqlite`, a file in the home
-          --profile <PROFILE>     A profile's name or, with a `/`, its path
-          --session <ID>          Go on in this session: its id, or `last`
-          --project <ID>          The project whose folder file tools work in
-          --model <MODEL>         The model: openai:NAME, http://host:port/v1#NAME, scripted:FILE, demo,
-                                  or an entry of haft.toml
-          --allow <TOOL[=SCOPE]>  Say yes in advance to a tool, or to a part of it: path:DIR, file:F,
-                                  host:H, cmd:SHAPE
-          --yes                   Say yes in advance to whatever would be asked, but not to what must be
-                                  asked every time
-          --json                  Print JSON
+    Global options, which `haft --help` explains:
+      --home --store --profile --session --project --model --allow --yes --json
 
     Examples:
       haft call calculator expression='2^100'

@@ -62,12 +62,32 @@ fn help_tells_the_commands() {
     model demo, profile default, session s_[ID]
     /new          start a new session, without the messages, artifacts and yeses of this one
     /resume ID    go on in another session; `last` is the newest
+    /tools        the tools of this profile, and whether they run, ask or are denied
+    /model        which model answers; /model NAME takes another one
     /grants       what was allowed in this session, and how often that was used
     /revoke ID    take a yes back
     /help         this help
     /quit         leave; Ctrl-D and twice Ctrl-C do the same
     While the model works, one Ctrl-C stops the running tool and two stop the run.
     Several lines can be pasted as one message.
+    answered 0 messages in session s_[ID]; `haft sessions show s_[ID]` shows it again
+    "#);
+}
+
+#[test]
+fn tools_and_model_tell_what_holds() {
+    let home = Home::new();
+    home.write("home/haft.toml", "[models.near]\nurl = \"http://127.0.0.1:1/v1#m\"\n");
+    home.write("home/profiles/few.md", "---\ntools: {allow: [calculator, project.file_write], permission: {project.file_write: ask}}\n---\n");
+    haft_snapshot!(home, home.haft_with(&["chat", "--model", "demo", "--profile", "few"], "/tools\n/model\n"), @r#"
+    exit: 0
+    --- stdout
+    --- stderr
+    model demo, profile few, session s_[ID]
+    calculator  allow  Calculate an arithmetic expression.
+    file_write  ask    Write a text file of the project.
+    model demo; /model NAME takes another one for what comes next
+    entries of haft.toml: near
     answered 0 messages in session s_[ID]; `haft sessions show s_[ID]` shows it again
     "#);
 }

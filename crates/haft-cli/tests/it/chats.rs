@@ -141,7 +141,7 @@ fn what_is_no_chat_is_told_with_its_line_and_leaves_nothing() {
     exit: 2
     --- stdout
     --- stderr
-    error: there is no profile `nobody`; did you mean default, artifactflow, ethan, locked, nanoclaw, tauritavern?
+    error: there is no profile `nobody`; there are default, artifactflow, ethan, locked, nanoclaw, tauritavern
 
       `haft profile list` shows all profiles.
     ");

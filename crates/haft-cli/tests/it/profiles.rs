@@ -449,7 +449,7 @@ fn a_file_that_is_no_profile_is_told_how_one_looks() {
     exit: 2
     --- stdout
     --- stderr
-    error: there is no profile `zzz`; did you mean default, artifactflow, ethan, locked, nanoclaw, tauritavern, a, b, c, d, e, f, g?
+    error: there is no profile `zzz`; there are default, artifactflow, ethan, locked, nanoclaw, tauritavern, a, b, c, d, e, f, g
 
       `haft profile list` shows all profiles.
     "#);

@@ -90,6 +90,7 @@ fn file_tools_need_a_project_and_the_working_folder_is_none() {
     project_id is required for file operations
     --- stderr
     session s_[ID], run r_[ID]
+    file tools work in the folder of a project: `haft project add FOLDER --id ID` makes one, `--project ID` takes it
     "#);
     haft_snapshot!(home, home.haft(&["call", "file_read", "path=a.txt", "--project", "nope"]), @r#"
     exit: 1

@@ -138,6 +138,47 @@ fn a_no_is_a_refusal_with_or_without_a_reason() {
     assert_eq!(terminal.end(), "3");
 }
 
+#[test]
+fn another_model_takes_over_and_one_that_is_none_does_not() {
+    let home = Home::new();
+    let script = home.write("s.jsonl", "{\"text\": \"I am the other one.\"}\n");
+    let mut terminal = Terminal::start(&home, "chat --model demo");
+    let begin = terminal.wait_for("/help tells more");
+    assert!(begin.contains("There is no project"), "{begin}");
+    terminal.wait_for("> ");
+    terminal.press("/model nope\r");
+    terminal.wait_for("there is no model `nope`");
+    terminal.wait_for("> ");
+    terminal.press(&format!("/model scripted:{}\r", script.display()));
+    terminal.wait_for("> ");
+    terminal.press("who are you\r");
+    terminal.wait_for("I am the other one.");
+    terminal.wait_for("> ");
+    terminal.press("/quit\r");
+    assert_eq!(terminal.end(), "0");
+}
+
+// Masked as all that is stored, and for this user alone.
+#[test]
+fn what_was_typed_is_there_the_next_time() {
+    let home = Home::new();
+    home.write("home/.secrets/door", "open-sesame-now");
+    for keys in ["the word is open-sesame-now\r", "\u{1b}[A\r"] {
+        let mut terminal = Terminal::start(&home, "chat --model demo");
+        terminal.wait_for("> ");
+        terminal.press(keys);
+        terminal.wait_for("no language model");
+        terminal.wait_for("> ");
+        terminal.press("/quit\r");
+        assert_eq!(terminal.end(), "0");
+        // The newest line is the one before `/quit`.
+        let kept = home.read("home/chat_history.jsonl").replace("\"/quit\"\n", "");
+        home.write("home/chat_history.jsonl", &kept);
+    }
+    let history = home.read("home/chat_history.jsonl");
+    assert_eq!(history, "\"the word is [secret door]\"\n".repeat(2));
+}
+
 // APR-17, APR-20
 #[test]
 fn a_yes_for_the_session_is_asked_once() {
