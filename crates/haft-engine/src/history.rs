@@ -80,10 +80,10 @@ fn summed_up(records: &[SealedRecord]) -> Result<Option<(String, Vec<CompactedCa
         }
         let Some(bytes) = record.payload.as_deref() else { continue };
         match Payload::read(&record.kind, bytes)? {
-            Payload::ContextAssembled(body) => {
-                if body.task.is_some_and(|task| task.role == Role::Child) {
-                    children.insert(body.invocation);
-                }
+            Payload::ContextAssembled(body)
+                if body.task.as_ref().is_some_and(|task| task.role == Role::Child) =>
+            {
+                children.insert(body.invocation);
             }
             Payload::ContextCompacted(body) if !children.contains(&body.invocation) => {
                 calls.extend(body.calls);

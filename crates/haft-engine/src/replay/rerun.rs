@@ -213,7 +213,7 @@ impl Rerun {
         let mut others = live.stoppers.keys().filter(|other| is_awaited(other));
         others.all(|other| {
             let reached = live.reached.get(other).copied().unwrap_or(0);
-            let spans = self.agents.get(other).map(|agent| agent.spans()).unwrap_or_default();
+            let spans = self.agents.get(other).map(RecordedAgent::spans).unwrap_or_default();
             let is_behind =
                 |one: &Span| one.end < span.begin && one.begin >= reached && !live.done.contains(&one.begin);
             !spans.iter().any(is_behind)
