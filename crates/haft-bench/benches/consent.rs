@@ -3,7 +3,7 @@
 //! A thousand sessions wait in one process: memory is what the system says the process holds, before and with them. From an answer
 //! to the start of its tool there lies one durable commit: an answer is durable before anything is done with it. That is time on the
 //! wall, measured on the disk that holds `target/` and in memory, so that the disk's share shows; the goal is for an idle machine, so it
-//! counts where no thread of the process had to wait for a core.
+//! counts where the thread at work never had to wait for a core.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,

@@ -3,7 +3,7 @@
 //! Many runs share one SQLite file. CPU time is that of the whole process over all of it: the opening of the sessions, the bench's own
 //! model and tool, SQLite and the system's part of writing are in it, and waiting is not. Time on the wall is measured with one run at
 //! a time, on the disk that holds `target/` and in memory, since one durable commit lies in it; the goal is for an idle machine, so it
-//! counts where no thread of the process had to wait for a core.
+//! counts where the thread at work never had to wait for a core.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot set up has nothing to measure")]
 
 mod real;

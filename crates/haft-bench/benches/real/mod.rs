@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each bench uses its part")]
 #![allow(clippy::disallowed_methods, reason = "a bench measures time and makes its own files")]
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -72,8 +73,7 @@ impl Tool for Tells {
         _: &'a StartedCall,
         _: &'a dyn ToolContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        let at = Instant::now();
-        let mark = Mark { at, waited: waited_if(&self.watch) };
+        let mark = Mark::take(self.watch.load(Ordering::Relaxed), true);
         self.reaches.lock().unwrap().send(mark).unwrap();
         Box::pin(async { Ok(ToolOutput::of_text("The note was written: 3 lines, 42 words.")) })
     }
@@ -129,8 +129,8 @@ impl Model for Script {
                 usage: None,
                 provider_metadata: None,
             };
-            let waited = waited_if(&self.watch);
-            self.ended.lock().unwrap().send(Mark { at: Instant::now(), waited }).unwrap();
+            let mark = Mark::take(self.watch.load(Ordering::Relaxed), false);
+            self.ended.lock().unwrap().send(mark).unwrap();
             Ok(turn)
         })
     }
@@ -264,47 +264,60 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// What the threads of this process have waited for a core so far, all together: time that an idle machine would not have taken.
-/// Nothing where the system does not tell.
-pub(crate) fn waited_for_a_core() -> Duration {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return Duration::ZERO };
-    let waited = |thread: std::fs::DirEntry| {
+/// What each thread of this process has waited for a core so far, by its number. Nothing where the system does not tell.
+fn waits() -> HashMap<String, Duration> {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return HashMap::new() };
+    let wait = |thread: std::fs::DirEntry| {
         let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+        let waited = text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)?;
+        Some((thread.file_name().into_string().ok()?, waited))
     };
-    threads.flatten().filter_map(waited).sum()
+    threads.flatten().filter_map(wait).collect()
 }
 
-fn waited_if(watch: &AtomicBool) -> Duration {
-    if watch.load(Ordering::Relaxed) { waited_for_a_core() } else { Duration::ZERO }
+/// The number of this thread, where the system tells.
+fn own_number() -> String {
+    let link = std::fs::read_link("/proc/thread-self").unwrap_or_default();
+    link.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A moment, and what the threads had waited for a core by then.
+/// A moment, the thread at work in it, and what all threads had waited for a core by then.
 pub(crate) struct Mark {
-    pub(crate) at: Instant,
-    pub(crate) waited: Duration,
+    at: Instant,
+    thread: String,
+    waits: HashMap<String, Duration>,
 }
 
 impl Mark {
-    pub(crate) fn now() -> Self {
-        let waited = waited_for_a_core();
-        Self { at: Instant::now(), waited }
+    /// Now. `watch` says whether waits are looked at, which takes some time: before the moment, or after it where it `ends` something.
+    fn take(watch: bool, ends: bool) -> Self {
+        let looked = |wanted: bool| if watch && wanted { waits() } else { HashMap::new() };
+        let before = looked(!ends);
+        let at = Instant::now();
+        let after = looked(ends);
+        let thread = if watch { own_number() } else { String::new() };
+        Self { at, thread, waits: if ends { after } else { before } }
     }
 
-    /// What lies between this moment and a later one.
+    pub(crate) fn now() -> Self {
+        Self::take(true, false)
+    }
+
+    /// What lies between this moment and a later one. The work ran on the thread of the later one.
     pub(crate) fn until(&self, end: &Self) -> Sample {
-        let idle = end.waited.saturating_sub(self.waited) < IDLE;
+        let waited = |mark: &Self| mark.waits.get(&end.thread).copied().unwrap_or_default();
+        let idle = waited(end).saturating_sub(waited(self)) < IDLE;
         Sample { taken: end.at - self.at, idle }
     }
 }
 
-/// How long something took, and whether the machine had a core for every thread of this process meanwhile.
+/// How long something took, and whether the machine had a core for the thread at work all the time.
 pub(crate) struct Sample {
     taken: Duration,
     idle: bool,
 }
 
-/// Longest that the threads may have waited together where a machine counts as idle.
+/// Longest that the thread may have waited where a machine counts as idle.
 const IDLE: Duration = Duration::from_micros(50);
 
 /// States a goal for 99 of 100 samples that were taken while there was a free core, and prints what all of them say.
@@ -313,7 +326,7 @@ pub(crate) fn at_most_idle(goals: &mut Goals, name: &str, samples: &[Sample], go
     let all: Vec<Duration> = samples.iter().map(|one| one.taken).collect();
     goals.at_most(&format!("{name}, 99 of 100"), percentile(&millis(&idle), 0.99), goal, "ms");
     goals.note("half of those", percentile(&millis(&idle), 0.5), "ms");
-    goals.note("share of samples with a core for every thread", idle.len() as f64 / all.len() as f64, "");
+    goals.note("share of samples that never waited for a core", idle.len() as f64 / all.len() as f64, "");
     goals.note("99 of 100 of all, with the machine's other load", percentile(&millis(&all), 0.99), "ms");
     goals.note("half of all", percentile(&millis(&all), 0.5), "ms");
 }
