@@ -49,6 +49,8 @@ impl Identity {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use haft_core::{ContentPart, RunId};
     use serde_json::{Map, Value};
 
@@ -104,8 +106,8 @@ mod tests {
         let broken = |call: &str| Err(EngineError::Identity(CallId::new(call)));
         assert_eq!(Identity::check_batch(&expected, &[one.clone(), two.clone()]), Ok(()));
         assert_eq!(Identity::check_batch(&expected, &[two.clone(), one.clone()]), broken("c_1"));
-        assert_eq!(Identity::check_batch(&expected, &[two.clone()]), broken("c_1"));
-        assert_eq!(Identity::check_batch(&expected, &[one.clone()]), broken("c_2"));
+        assert_eq!(Identity::check_batch(&expected, slice::from_ref(&two)), broken("c_1"));
+        assert_eq!(Identity::check_batch(&expected, slice::from_ref(&one)), broken("c_2"));
         let third = outcome("c_3", Some("look"));
         assert_eq!(Identity::check_batch(&expected, &[one, two, third]), broken("c_3"));
     }

@@ -72,9 +72,9 @@ async fn a_journal_that_fails_fails_the_run() {
         session.close().await.unwrap();
         let kinds = team.world.kinds(&run).await;
         let started = kinds.iter().filter(|kind| *kind == "tool_call_started").count();
-        if ended.is_ok() {
+        if let Ok(outcome) = ended {
             assert!(cut_off > 3, "{cut_off}");
-            assert_eq!(ended.unwrap().status, RunStatus::Completed);
+            assert_eq!(outcome.status, RunStatus::Completed);
             break;
         }
         assert!(!kinds.contains(&"run_ended".to_owned()), "nothing can be written of its end: {kinds:?}");
