@@ -84,9 +84,7 @@ fn without_anybody(prospect: &Prospect, chosen: &Chosen, yes: bool) -> Unattende
 /// The capability that would cover the sample call, as `unattended.allow` and `--allow` write it; none where none can.
 fn needed(prospect: &Prospect) -> Option<String> {
     let decision = prospect.decision.as_ref().filter(|one| one.outcome == Outcome::Ask && !one.every_time)?;
-    let is_folder = |scope: &&Scope| matches!(scope, Scope::Path(_)) && !decision.exact;
-    let good = || decision.scopes.iter().filter(|scope| !scope.frees_a_program());
-    let scope = good().find(is_folder).or_else(|| good().next()).unwrap_or(&Scope::Tool);
+    let scope = decision.scopes.iter().find(|scope| !scope.frees_a_program()).unwrap_or(&Scope::Tool);
     Some(allow_text(&prospect.alias, scope))
 }
 
