@@ -206,6 +206,7 @@ impl<'a> ValueReader<'a, '_> {
                 TagKind::Close | TagKind::Empty => {}
             }
         }
+        source.ends_at(source.len())?;
         Ok(source.len())
     }
 
@@ -220,6 +221,7 @@ impl<'a> ValueReader<'a, '_> {
             }
             at = found + self.source.char_at(found).map_or(1, char::len_utf8);
         }
+        self.source.ends_at(self.source.len())?;
         Ok(self.source.len())
     }
 }
