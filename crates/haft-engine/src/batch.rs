@@ -57,9 +57,7 @@ impl Driver {
         }
         // What a call staged and its end does not tell of was never written.
         self.shared.files.take_back(&self.invocation);
-        let mut outcomes = Vec::with_capacity(slots.len());
-        outcomes.extend(slots.into_iter().flatten().map(|outcome| *outcome));
-        Ok(outcomes)
+        Ok(slots.into_iter().flatten().map(|outcome| *outcome).collect())
     }
 
     async fn run_attempt(&mut self, admission: Admission) -> Result<Box<CallOutcome>, EngineError> {
