@@ -182,7 +182,17 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
     }
     let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
     let mut found = JsonCall { id: None, name, arguments: Vec::new() };
+    // Two names for two tools are two readings.
+    let mut said = entries
+        .iter()
+        .filter_map(|(key, value)| name_of(key, value))
+        .filter_map(|name| tools.resolve(&name).map(|(tool, _)| &tool.declared.name));
+    let first = said.next();
+    if said.any(|name| Some(name) != first) {
+        return Err(NoCall::NoName);
+    }
     let mut given: Option<Literal<'a>> = None;
+    let mut again = Vec::new();
     let mut rest = Vec::new();
     for (key, value) in entries {
         match value {
@@ -192,7 +202,9 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
                     inner.into_iter().find(|(key, _)| ARGUMENT_KEYS.contains(&&**key)).map(|(_, value)| value)
                 });
             }
-            value if ARGUMENT_KEYS.contains(&&*key) => given = given.or(Some(value)),
+            value if ARGUMENT_KEYS.contains(&&*key) && given.is_none() => given = Some(value),
+            // Arguments under a second key: equal ones count once, different ones are refused.
+            value if ARGUMENT_KEYS.contains(&&*key) => again.extend(mend::object(value).unwrap_or_default()),
             value if NAME_KEYS.contains(&&*key) || key == "type" => drop(value),
             value => rest.push((key, value)),
         }
@@ -209,6 +221,7 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
         Some(Literal::Array(items)) if items.is_empty() => Vec::new(),
         Some(value) => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
     };
+    found.arguments.append(&mut again);
     Ok(found)
 }
 

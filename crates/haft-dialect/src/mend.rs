@@ -137,14 +137,17 @@ pub(crate) fn with_brackets_closed(text: &str, closed: bool) -> Option<String> {
             '\'' => in_string = Some('\''),
             '{' => open.push('}'),
             '[' => open.push(']'),
-            '}' | ']' if open.last() == Some(&character) => drop(open.pop()),
+            '(' => open.push(')'),
+            '}' | ']' | ')' if open.last() == Some(&character) => drop(open.pop()),
             // A bracket further inside is missing; only that of the call, if nothing else proves that the text is whole.
-            '}' | ']' if closed && open.contains(&character) || ends_list(character, &open, &mended) => {
+            '}' | ']' | ')'
+                if closed && open.contains(&character) || ends_list(character, &open, &mended) =>
+            {
                 while let Some(missing) = open.pop().filter(|missing| *missing != character) {
                     mended.push(missing);
                 }
             }
-            '}' | ']' => return None,
+            '}' | ']' | ')' => return None,
             _ => {}
         }
         mended.push(character);

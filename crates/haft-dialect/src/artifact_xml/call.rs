@@ -161,7 +161,8 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
 
     /// The end of a call whose closing mark is missing. Text behind its last element is not part of it.
     fn end_unclosed(&self, at: usize) -> Next {
-        let end = if self.draft.has_name() && self.draft.fault.is_none() { self.last_end } else { at };
+        let begun = self.draft.has_name() || self.draft.has_parameters();
+        let end = if begun && self.draft.fault.is_none() { self.last_end } else { at };
         Next::End(end, self.unclosed())
     }
 

@@ -9,6 +9,7 @@ use crate::artifact_xml::tag::tag_at;
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::{LiteralCall, Unreadable, gemma, python};
+use crate::mend::with_brackets_closed;
 use crate::scan::{Reads, Source, is_blank};
 use crate::tools::Tool;
 
@@ -269,19 +270,14 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         let names = self.names;
         let tools = &names.tools;
         let text = self.source.slice(at, region.end).trim_end_matches(is_blank);
-        for (tail, is_python) in
-            [(")", true), ("])", true), ("})", true), ("}", false), ("]}", false), ("}}", false)]
-        {
+        let listed = self.source.slice(0, at).trim_end().ends_with(['[', ',']);
+        for is_python in [true, false] {
             // The bracket of a list of calls stands behind the call; on a line of its own the call may have been cut.
-            if is_python && !text.ends_with(']') {
+            if is_python && !listed && !text.ends_with(']') {
                 continue;
             }
-            let text = if is_python {
-                text.trim_end_matches(|character| character == ']' || is_blank(character))
-            } else {
-                text
-            };
-            let whole = format!("{text}{tail}");
+            let text = if is_python { text.trim_end_matches([']', ' ', '\n']) } else { text };
+            let Some(whole) = with_brackets_closed(text, true) else { continue };
             let source = Source::new(&whole, true);
             let read =
                 if is_python { python::call_at(source, 0, tools) } else { gemma::call_at(source, 0, tools) };
@@ -372,7 +368,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         {
             return Ok(region);
         }
-        let region = self.region_from(from)?;
+        let mut region = self.region_from(from)?;
+        // Each message to a recipient ends where the next one begins.
+        if self.form == Dialect::FunctionaryV32
+            && let Some(length) = memchr::memmem::find(self.source.slice(from, region.end).as_bytes(), b">>>")
+        {
+            region = Region { end: from + length, resume: from + length, closed: true };
+        }
         self.known_region = Some((from, region));
         Ok(region)
     }
