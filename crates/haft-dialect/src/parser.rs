@@ -128,7 +128,14 @@ impl Parser {
         if held + TRY_COST > self.credit {
             return false;
         }
-        if held <= SHORT || !self.message.holds_block(Source::new(&self.buffer, false)) {
+        let source = Source::new(&self.buffer, false);
+        if held <= SHORT {
+            return true;
+        }
+        if self.message.holds_list(source) {
+            return self.may_end_list(chunk);
+        }
+        if !self.message.holds_block(source) {
             return true;
         }
         // A long block that may be a call is decided by its closing mark only.
@@ -136,6 +143,15 @@ impl Parser {
         let closes =
             if bytes.len() < 16 { bytes.contains(&b'>') } else { memchr::memchr(b'>', bytes).is_some() };
         closes && self.may_be_closed(chunk)
+    }
+
+    /// Whether a bracket in the piece that was fed last may end the held list, or a mark in brackets: `)]`, `}]`, `[TOOL_CALLS]`.
+    fn may_end_list(&self, chunk: &str) -> bool {
+        let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
+        memchr::memchr_iter(b']', chunk.as_bytes()).any(|at| {
+            let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default().trim_ascii_end();
+            before.last().is_some_and(|last| matches!(last, b')' | b'}' | b']' | b'A'..=b'Z'))
+        })
     }
 
     /// Whether a closing mark of the held block is in the piece that was fed last: that of its wrapper, of the element that

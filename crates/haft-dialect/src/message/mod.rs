@@ -119,6 +119,11 @@ impl Message {
         self.mode == Mode::Text && matches!(source.byte(self.at), Some(b'<' | b']' | 0xEF))
     }
 
+    /// Whether what is held could be a list of calls, or calls behind a mark in brackets.
+    pub(crate) fn holds_list(&self, source: Source<'_>) -> bool {
+        self.mode == Mode::Text && source.byte(self.at) == Some(b'[')
+    }
+
     /// Reads on as far as the text decides.
     pub(crate) fn advance<O: Output>(
         &mut self,
