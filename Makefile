@@ -1,7 +1,7 @@
 # Plain make; each target is one script of scripts/ or one cargo command. Needs Rust; what else is missing is
 # installed or named.
 .POSIX:
-.PHONY: help run test test-model test-grammar try-model bench bench-stored fuzz check
+.PHONY: help run test test-model test-grammar try-model try-presets bench bench-stored fuzz check
 
 help:
 	@echo 'make run         build haft and talk to its demo model'
@@ -10,6 +10,7 @@ help:
 	@echo 'make test-model  run haft on a real local model (fetches about 1.1 GB the first time)'
 	@echo 'make test-grammar  count well-formed calls of a small real model, free and held to a grammar (0.5 GB)'
 	@echo "make try-model   let that model work on a task: make try-model TASK='What is 23*19?'"
+	@echo 'make try-presets  let it work once with each preset (up to an hour on two busy cores)'
 	@echo 'make bench       run the benches; prints each goal and its figure'
 	@echo 'make bench-stored  the bench over a store of a million records, which it makes once (some 2 GB of disk)'
 	@echo 'make check       format, lints, docs, house rules'
@@ -28,6 +29,9 @@ test-grammar:
 
 try-model:
 	@bash scripts/try-model.sh
+
+try-presets:
+	@bash scripts/try-presets.sh
 
 bench:
 	@cargo bench --package haft-bench --no-fail-fast

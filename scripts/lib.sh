@@ -80,8 +80,8 @@ stop_model() {
   [ -z "${model_port:-}" ] || bash scripts/start-llm.sh --stop "$model_port" >/dev/null 2>&1 || true
 }
 
-# write_model_home DIR: a home folder whose configuration knows the running model as `local`, spoken to by chat
-# completions, and as `messages`, spoken to by Anthropic's Messages.
+# write_model_home DIR: a home folder whose configuration knows the running model four times: calls in text as `local` (by chat
+# completions) and `messages` (by Anthropic's Messages), native calls as `native` and `native-messages`.
 write_model_home() {
   cat >"$1/haft.toml" <<EOF
 # Qwen2.5-Coder never writes <tool_call>, which is a single token it was not trained on: hence the other tag.
@@ -91,6 +91,7 @@ dialect = "artifact-xml"
 tag = "function_call"
 temperature = 0
 seed = 7
+max_tokens = 300
 
 [models.messages]
 url = "$model_url#$model_name"
@@ -98,5 +99,18 @@ api = "anthropic"
 dialect = "artifact-xml"
 tag = "function_call"
 temperature = 0
+max_tokens = 300
+
+[models.native]
+url = "$model_url#$model_name"
+temperature = 0
+seed = 7
+max_tokens = 300
+
+[models.native-messages]
+url = "$model_url#$model_name"
+api = "anthropic"
+temperature = 0
+max_tokens = 300
 EOF
 }

