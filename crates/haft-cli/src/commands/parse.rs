@@ -40,6 +40,12 @@ pub(crate) fn run(output: Output, arguments: &ParseArgs) -> Result<Exit, Failure
         Some(path) => tools_of_file(path)?,
         None => ToolSet::default(),
     };
+    if arguments.dialect == dialects::NATIVE {
+        return Err(Failure::usage(
+            "`native` is a provider's own JSON and no text: there is nothing to find in it",
+        )
+        .hint("`haft parse --dialects` lists the dialects; `haft exec --dialect native` runs such calls."));
+    }
     let reading = Reading {
         dialect: dialects::text_dialect(&arguments.dialect)?,
         tools: Arc::new(tools),
@@ -110,7 +116,7 @@ fn reason(text: &str) -> Result<FinishReason, String> {
     match REASONS.iter().position(|reason| *reason == text) {
         Some(0 | 1) => Ok(FinishReason::Length),
         Some(_) => Ok(FinishReason::Stop),
-        None => Err(format!("`{text}` is no reason to stop; it is one of {}", REASONS.join(", "))),
+        None => Err(format!("`{text}` is no reason to stop; write one of {}", REASONS.join(", "))),
     }
 }
 

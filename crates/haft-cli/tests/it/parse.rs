@@ -62,6 +62,8 @@ fn lines_are_answered_one_by_one() {
         r#"{"id": "b", "dialect": "artifact-xml", "tools": [{"name": "ping"}], "text": "<tool_call><name>ping</name>", "finish_reason": "length", "more": 0}"#,
         "",
         r#"{"id": 2}"#,
+        r#"{"id": 2, "text": ["x"]}"#,
+        r#"{"id": 2, "text": "x", "finish_reason": 3}"#,
         "no json",
         r#"{"id": 3, "text": "x", "dialect": "klingon"}"#,
         r#"{"id": 4, "text": "x", "tools": [{"parameters": {}}]}"#,
@@ -73,6 +75,8 @@ fn lines_are_answered_one_by_one() {
     {"id":1,"dialect":"none","calls":[],"malformed":[],"text":"plain","reasoning":""}
     {"id":"b","dialect":"artifact-xml","calls":[],"malformed":[{"name":"ping","reason":"the text was cut off by the length limit before the call was closed","span":[0,28]}],"text":"","reasoning":""}
     {"id":null,"error":"`text` is missing"}
+    {"id":null,"error":"`text` must be a string"}
+    {"id":null,"error":"`finish_reason` must be a string"}
     {"id":null,"error":"the line is no JSON: expected ident at line 1 column 2"}
     {"id":null,"error":"there is no dialect `klingon`; `haft parse --dialects` lists them"}
     {"id":null,"error":"tool 1 has no `name`"}
@@ -109,6 +113,20 @@ fn bad_input_says_what_and_where() {
     error: there is no dialect `klingon`
 
       `haft parse --dialects` lists the dialects; where calls are run, native is one too.
+    "#);
+    haft_snapshot!(home, home.haft(&["parse", "--dialect", "native"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `native` is a provider's own JSON and no text: there is nothing to find in it
+
+      `haft parse --dialects` lists the dialects; `haft exec --dialect native` runs such calls.
+    "#);
+    haft_snapshot!(home, home.haft(&["parse", "--finish-reason", "tired"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --finish-reason: `tired` is no reason to stop; write one of length, max_tokens, stop, tool_calls, tool_use, end_turn, content_filter, other
     "#);
     let near = home.haft(&["parse", "--dialect", "hermess"]);
     assert!(near.stderr.contains("Did you mean hermes?"), "{near}");

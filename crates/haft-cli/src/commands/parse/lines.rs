@@ -46,13 +46,13 @@ fn answer(line: &[u8], defaults: &Reading) -> Result<Value, String> {
     let Value::Object(request) = value else { return Err("the line is no JSON object".to_owned()) };
     let text = match request.get("text") {
         Some(Value::String(text)) => text,
-        Some(_) => return Err("`text` is no text".to_owned()),
+        Some(_) => return Err("`text` must be a string".to_owned()),
         None => return Err("`text` is missing".to_owned()),
     };
     let word = |key: &str| match request.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        Some(_) => Err(format!("`{key}` is no text")),
+        Some(_) => Err(format!("`{key}` must be a string")),
     };
     let reading = Reading {
         dialect: match word("dialect")? {
