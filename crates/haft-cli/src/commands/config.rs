@@ -33,18 +33,28 @@ fn show(setup: &Setup, origin: bool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The file was read by the time we are here; what it names is looked at now.
+/// The file was read by the time we are here; what it names is looked at now, all of it.
 fn check(setup: &Setup) -> Result<Exit, Failure> {
     let config = &setup.loaded.config;
     let file = setup.home.configuration().display().to_string();
-    let (_, loaded) = setup.profile(None)?;
-    setup.compile(&loaded)?;
+    let mut faults = Vec::new();
+    faults.extend(setup.profile(None).and_then(|(_, loaded)| setup.compile(&loaded)).err());
     if let Some(model) = &config.default_model {
-        models::check_name(model, config)
-            .map_err(|failure| failure.at(format!("{file}: `default_model`")))?;
+        let fault = models::check_name(model, config).err();
+        faults.extend(fault.map(|failure| failure.at(format!("{file}: `default_model`"))));
     }
     for (name, entry) in &config.models {
-        models::check_entry(name, entry).map_err(|failure| failure.at(format!("{file}: `models.{name}`")))?;
+        let fault = models::check_entry(name, entry).err();
+        faults.extend(fault.map(|failure| failure.at(format!("{file}: `models.{name}`"))));
+    }
+    if faults.len() > 1 {
+        let texts: Vec<String> = faults.into_iter().map(Failure::text).collect();
+        return Err(Failure::usage(texts.join("\n")));
+    }
+    if let Some(fault) = faults.pop() {
+        return Err(fault);
+    }
+    for (name, entry) in &config.models {
         if let Some(variable) = &entry.key_env
             && surroundings::variable(variable).is_none()
         {

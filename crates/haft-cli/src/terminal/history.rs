@@ -54,9 +54,9 @@ impl History {
         kept.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Keeps one line.
+    /// Keeps one line, unless it says nothing or only leaves.
     pub(crate) fn add(&mut self, line: &str) {
-        if self.is_off || line.trim().is_empty() {
+        if self.is_off || matches!(line.trim(), "" | "/quit" | "/exit") {
             return;
         }
         let masked = self.mask.text(line, View::Record);

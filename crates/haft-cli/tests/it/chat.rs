@@ -78,7 +78,10 @@ fn help_tells_the_commands() {
 fn tools_and_model_tell_what_holds() {
     let home = Home::new();
     home.write("home/haft.toml", "[models.near]\nurl = \"http://127.0.0.1:1/v1#m\"\n");
-    home.write("home/profiles/few.md", "---\ntools: {allow: [calculator, project.file_write], permission: {project.file_write: ask}}\n---\n");
+    home.write(
+        "home/profiles/few.md",
+        "---\ntools: {allow: [calculator, project.file_write], permission: {project.file_write: ask}}\n---\n",
+    );
     haft_snapshot!(home, home.haft_with(&["chat", "--model", "demo", "--profile", "few"], "/tools\n/model\n"), @r#"
     exit: 0
     --- stdout

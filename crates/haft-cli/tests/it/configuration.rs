@@ -108,6 +108,18 @@ fn what_the_file_names_is_checked() {
 
       `haft profile list` shows all profiles.
     "#);
+    home.write(
+        "home/haft.toml",
+        "default_profile = \"nanocaw\"\ndefault_model = \"fsat\"\n[models.fast]\nurl = \"http://127.0.0.1:1/v1#m\"\ndialect = \"artifact-xm\"\n",
+    );
+    haft_snapshot!(home, home.haft(&["config", "check"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: there is no profile `nanocaw`; did you mean nanoclaw?
+    [FOLDER]/home/haft.toml: `default_model`: there is no model `fsat`
+    [FOLDER]/home/haft.toml: `models.fast`: the model `fast` cannot be spoken to in the dialect `artifact-xm`; `haft parse --dialects` lists those that can be named, beside native
+    "#);
 }
 
 #[test]

@@ -34,8 +34,11 @@ pub(super) fn switch(
             setup.output.note(&format!("model {name}"));
             Ok(Some(model))
         }
-        Err(Failure::Message { text, .. }) => {
+        Err(Failure::Message { text, hint, .. }) => {
             setup.output.note(&text);
+            if let Some(hint) = hint {
+                setup.output.note(&format!("  {hint}"));
+            }
             Ok(None)
         }
         Err(Failure::ClosedPipe) => Err(Failure::ClosedPipe),
