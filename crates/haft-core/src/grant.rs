@@ -87,3 +87,26 @@ impl Grant {
         alive && self.tool == *tool && reaches
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Pains 23: a yes to one call was used when it was given, and every other one ends when it says.
+    #[test]
+    fn each_lifetime_ends_where_it_says() {
+        let (tool, run, session) = (ToolId::builtin("x"), RunId::new("r_1"), SessionId::new("s_1"));
+        let covers = |lifetime: Lifetime, run: &RunId, session: &SessionId, now: u64| {
+            let grant = Grant::new("g_1".into(), tool.clone(), Scope::Tool, lifetime, "test", Timestamp(0));
+            grant.covers(&tool, &[Scope::Tool], run, session, Timestamp(now))
+        };
+        let (other_run, other_session) = (RunId::new("r_2"), SessionId::new("s_2"));
+        assert!(!covers(Lifetime::Once, &run, &session, 1));
+        assert!(covers(Lifetime::Run(run.clone()), &run, &session, 1));
+        assert!(!covers(Lifetime::Run(run.clone()), &other_run, &session, 1));
+        assert!(covers(Lifetime::Session(session.clone()), &other_run, &session, 1));
+        assert!(!covers(Lifetime::Session(session.clone()), &run, &other_session, 1));
+        assert!(covers(Lifetime::Until(Timestamp(5)), &run, &session, 4));
+        assert!(!covers(Lifetime::Until(Timestamp(5)), &run, &session, 5));
+    }
+}

@@ -145,3 +145,47 @@ impl RepeatedCall {
         &self.result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::error::ToolError;
+    use crate::ids::ToolId;
+    use crate::path::StartedCall;
+    use crate::ports::{BoxFuture, ToolContext};
+    use crate::result::ToolOutput;
+
+    /// It dies over the question what it touches.
+    struct Dies(ToolDeclaration);
+
+    impl Tool for Dies {
+        fn declaration(&self) -> &ToolDeclaration {
+            &self.0
+        }
+
+        fn touches(&self, _: &PreparedArguments) -> Touches {
+            panic!("it does not know")
+        }
+
+        fn call<'a>(
+            &'a self,
+            _: &'a StartedCall,
+            _: &'a dyn ToolContext,
+        ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+            Box::pin(async { Err(ToolError::failed("It does nothing.")) })
+        }
+    }
+
+    // CONFLICT-01: a guard that fails, refuses: what cannot be known may be anything.
+    #[test]
+    fn a_tool_that_cannot_say_what_it_touches_touches_everything() {
+        let schema = json!({"type": "object"});
+        let declaration = ToolDeclaration::new(ToolId::builtin("x"), "Does.", schema, Effect::Read).unwrap();
+        let tool = Dies(declaration);
+        for stored in ["{}", "[]", "no JSON"] {
+            assert_eq!(touches_of_stored(&tool, stored.into()), Touches::Everything, "{stored}");
+        }
+    }
+}
