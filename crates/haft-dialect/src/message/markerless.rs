@@ -8,7 +8,7 @@ use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::envelope::Envelope;
 use crate::literal::{name_end, python};
-use crate::scan::{NeedMore, Reads, Source};
+use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::{Dialect, Repair};
 
 /// Longest first line that can be a recipient, in bytes.
@@ -405,8 +405,22 @@ fn begins_like_call(source: Source<'_>, at: usize) -> Reads<bool> {
     Ok(CALL_KEYS.contains(&source.slice(next + 1, next + 1 + length)))
 }
 
-/// Words whose beginning at the end of a text may become a mark.
-const WORDS: [&str; 2] = ["functools", "to="];
+/// Longest recipient that is held, with what stands before it in its word, in bytes.
+const MAX_HELD_WORD: usize = 200;
+
+/// The recipient `to=N` that ends the text, or its beginning: what follows may be a `<|message|>`.
+fn recipient_held(text: &str) -> Option<usize> {
+    let text = text.trim_end_matches([' ', '\t']);
+    let word_at = text.char_indices().rev().find(|(_, character)| is_blank(*character));
+    let word_at = word_at.map_or(0, |(at, blank)| at + blank.len_utf8());
+    let word = text.get(word_at..).filter(|word| word.len() <= MAX_HELD_WORD)?;
+    let starts = std::iter::once(0).chain(word.match_indices('>').map(|(at, _)| at + 1));
+    let mut begun = starts.filter(|at| {
+        let rest = word.get(*at..).unwrap_or_default();
+        !rest.is_empty() && (rest.starts_with("to=") || "to=".starts_with(rest))
+    });
+    begun.next().map(|at| word_at + at)
+}
 
 /// Where the end of a text begins that may become a mark together with what follows; the text's end if there is none.
 pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> usize {
@@ -433,10 +447,8 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
         .map_or(0, |at| at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
     let word = text.get(word_at..).unwrap_or_default();
     if word.len() <= 200 && !word.is_empty() {
-        for mark in WORDS {
-            if mark.starts_with(word) || mark == "to=" && word.starts_with(mark) {
-                held = held.min(from + word_at);
-            }
+        if "functools".starts_with(word) {
+            held = held.min(from + word_at);
         }
         // Before a word a bracket may end: `)functools[`.
         if let Some(length) =
@@ -448,6 +460,9 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
                 held = held.min(end - length);
             }
         }
+    }
+    if let Some(at) = recipient_held(text) {
+        held = held.min(from + at);
     }
     if text.ends_with(']') {
         held = held.min(end - 1);
