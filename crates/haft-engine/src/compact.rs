@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use haft_core::budget::Amounts;
 use haft_core::journal::{CompactedCall, ContextCompacted, Payload};
+use haft_core::mask::View;
 use haft_core::message::{Message, ResultMessage};
 use haft_core::ports::{Model, ModelRequest, ModelTurn, TurnSink};
 use haft_core::{RequestedCall, ToolChoice};
@@ -80,6 +81,14 @@ impl Cut {
 }
 
 impl Driver {
+    /// Where the message stands with which the work began: what the person asked, behind which world info may stand; else the last.
+    pub(crate) fn opening_of(&self, talk: &Talk) -> usize {
+        let prompt = self.shared.prompt.as_deref().unwrap_or_default();
+        let prompt = self.writer.mask.text(prompt, View::Model);
+        let is_prompt = |message: &Message| matches!(message, Message::User(text) if *text == prompt);
+        talk.messages.iter().rposition(is_prompt).unwrap_or(talk.opening)
+    }
+
     /// Sums up older messages where the next request nears what the model takes and the profile wants it.
     pub(crate) async fn compact(
         &mut self,

@@ -183,6 +183,7 @@ impl Driver {
         news: Option<String>,
     ) -> Result<Finished, EngineError> {
         let mut talk = Talk::new(messages);
+        talk.opening = self.opening_of(&talk);
         news.into_iter().for_each(|news| talk.tell(news));
         let ending = loop {
             match self.next_turn(model, &mut talk).await? {

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use haft_core::consent::ConsentEnvironment;
 use haft_core::journal::{ContextCompacted, RunStatus};
+use haft_core::lorebook::{BookError, Lorebook, Lorebooks, read_lorebook};
 use haft_core::message::Message;
 use haft_core::ports::{ModelError, ModelTurn, Timestamp};
 use haft_core::profile::Compaction;
 use haft_core::{Payload, RequestedCall, RunId, ToolChoice, ToolId, ToolRegistry};
 use haft_engine::{
-    EngineParts, NoAgents, Recorded, RunOutcome, Session, SessionChoice, conversation, replay,
+    Engine, EngineParts, NoAgents, Recorded, RunOutcome, Session, SessionChoice, conversation, replay,
 };
 use haft_store::MemoryStore;
 use serde_json::json;
@@ -200,4 +201,45 @@ async fn a_summary_can_be_redacted() {
     ask(&world, &session, &next).await;
     session.close().await.unwrap();
     assert_eq!(roles(&next.requests.lock().unwrap()[0].messages), "uararau");
+}
+
+/// A book of one entry that is always active and stands behind the newest message.
+struct LastWord;
+
+impl Lorebooks for LastWord {
+    fn book(&self, name: &str) -> Result<Lorebook, BookError> {
+        let entry = r#"{"entries": {"0": {"uid": 0, "key": [], "constant": true, "position": 4, "depth": 0, "content": "Fog."}}}"#;
+        Ok(read_lorebook(name, entry)?)
+    }
+}
+
+// WLD-02: what the person asked stays as it stands, wherever world info stands.
+#[tokio::test]
+async fn world_info_behind_the_prompt_is_not_taken_for_it() {
+    let mut world = world(50);
+    let mut registry = ToolRegistry::default();
+    registry.register_all(world.engine.registry().iter().cloned()).unwrap();
+    let mut services = haft_core::Services::default();
+    services.insert::<dyn Lorebooks>(Arc::new(LastWord));
+    world.profile.world_info = vec!["fog".into()];
+    world.engine = Engine::new(EngineParts {
+        store: world.store.clone(),
+        clock: world.clock.clone(),
+        ids: Arc::new(TestIds::default()),
+        registry: Arc::new(registry),
+        services,
+        owner: "test".into(),
+    });
+    let mut turns = two_long_turns();
+    turns.extend([says(SUMMARY, vec![]), says("Seen.", vec![])]);
+    let model = model(turns);
+    let session = world.session().await;
+    ask(&world, &session, &model).await;
+    session.close().await.unwrap();
+    let requests = model.requests.lock().unwrap().clone();
+    assert_eq!(
+        requests[0].messages,
+        [Message::User("Have a look".into()), Message::User("[World info]\nFog.".into())]
+    );
+    assert_eq!(requests[3].messages[1], Message::User("Have a look".into()));
 }

@@ -199,6 +199,8 @@ fn presets_carry_what_the_ledger_lists() {
     execution:
       mode: parallel
       max_workers: 4
+    compact:
+      at: 80
     taint:
       ask: true
     unknown_alias: tool_error
@@ -479,7 +481,7 @@ fn a_profile_says_how_calls_run_and_what_is_reused() {
     assert_eq!(part(&shown("again")), own);
     assert_eq!(
         part(&shown("default")),
-        "execution:\n  mode: parallel\n  max_workers: 4\ntaint:\n  ask: true\n"
+        "execution:\n  mode: parallel\n  max_workers: 4\ncompact:\n  at: 80\ntaint:\n  ask: true\n"
     );
     assert_eq!(part(&shown("artifactflow")), "execution:\n  mode: serial\ntaint:\n  ask: false\n");
     home.write(
