@@ -129,6 +129,21 @@ fn a_decision_is_explained() {
     "#);
 }
 
+// POL-02: which yes answers, and why another one does not.
+#[test]
+fn explain_tells_which_yes_answers() {
+    let home = home();
+    let write = r#"{"path": "a", "content": "x"}"#;
+    let explain = |allow: &str| {
+        home.haft(&["policy", "explain", "file_write", "--args", write, "--allow", allow]).stdout
+    };
+    let answered = explain("file_write");
+    assert!(answered.contains("  answered by   --allow\n"), "{answered}");
+    let other = explain("file_write=path:/elsewhere");
+    assert!(!other.contains("answered by"), "{other}");
+    assert!(other.contains("  no answer     --allow to path:/elsewhere: it covers other calls\n"), "{other}");
+}
+
 // POL-08
 #[test]
 fn a_tool_that_a_rule_hides_is_seen_by_nobody() {
