@@ -20,5 +20,5 @@ mod secrets;
 mod skills;
 mod support;
 mod workspace;
-mod worldinfo;
 mod workspace_model;
+mod worldinfo;
