@@ -381,6 +381,9 @@ impl Team {
             return Err(ToolError::new(ErrorCode::new("agent.unknown_task"), text));
         }
         let wanted = if wanted.is_empty() { own } else { wanted.to_vec() };
+        if seconds == 0 {
+            return Ok(tasks.tell(&wanted));
+        }
         tokio::select! {
             biased;
             () = tasks.until(|| tasks.are_over(&wanted).then_some(())) => {}
