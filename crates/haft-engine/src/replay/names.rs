@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use haft_core::journal::AgentTaskCreated;
-use haft_core::{CallId, InvocationId};
+use haft_core::journal::{AgentTaskCreated, Payload, PayloadError, SealedRecord};
+use haft_core::{CallId, InvocationId, TaskId};
 
 /// The name of the root of a run.
 pub(super) const ROOT: &str = "root";
@@ -17,6 +17,37 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The names of all agents of a record. The tasks of one call begin side by side, so that their records come in any order; their
+    /// numbers tell in which they were given.
+    pub(super) fn of(records: &[SealedRecord]) -> Result<Self, PayloadError> {
+        let mut names = Self::default();
+        let mut tasks = Vec::new();
+        let agents = |record: &&SealedRecord| {
+            matches!(record.kind.as_str(), "context_assembled" | "agent_task_created")
+        };
+        for record in records.iter().filter(agents) {
+            let Some(bytes) = record.payload.as_deref() else { continue };
+            let payload = Payload::read(&record.kind, bytes)?;
+            if let Payload::ContextAssembled(body) = &payload
+                && body.task.is_none()
+            {
+                names.root(&body.invocation);
+            }
+            if let Payload::AgentTaskCreated(body) = payload {
+                tasks.push(body);
+            }
+        }
+        names.tasks(tasks);
+        Ok(names)
+    }
+
+    fn tasks(&mut self, mut created: Vec<AgentTaskCreated>) {
+        created.sort_by_key(|created| number_of(&created.task));
+        for created in &created {
+            self.task(created);
+        }
+    }
+
     /// The root of the run; the first one counts.
     pub(super) fn root(&mut self, invocation: &InvocationId) {
         if self.agents.is_empty() {
@@ -47,6 +78,11 @@ impl Names {
     }
 }
 
+/// The number of a task in its run: 12 of `task_12`.
+fn number_of(task: &TaskId) -> u32 {
+    task.as_str().rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX)
+}
+
 fn turn_and_number(call: &CallId) -> String {
     let text = call.as_str();
     let mut parts = text.rsplitn(3, '_');
@@ -63,11 +99,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn names_say_by_which_call_an_agent_came_to_be() {
-        let mut names = Names::default();
-        names.root(&InvocationId::new("i_1"));
-        let created = |call: CallId, parent: &str, invocation: &str| AgentTaskCreated {
+    fn created(call: CallId, parent: &str, invocation: &str) -> AgentTaskCreated {
+        AgentTaskCreated {
             task: TaskId::new("task_1"),
             kind: TaskKind::Multi,
             agent: "a".into(),
@@ -75,7 +108,29 @@ mod tests {
             parent: InvocationId::new(parent),
             invocation: InvocationId::new(invocation),
             call_id: call,
+        }
+    }
+
+    #[test]
+    fn the_order_of_records_names_nobody() {
+        let call = CallId::of(&InvocationId::new("i_1"), 1, 1);
+        let task = |number: u32| AgentTaskCreated {
+            task: TaskId::new(format!("task_{number}")),
+            ..created(call.clone(), "i_1", &format!("i_{number}"))
         };
+        for order in [[9, 10, 11], [11, 10, 9], [10, 11, 9]] {
+            let mut names = Names::default();
+            names.root(&InvocationId::new("i_1"));
+            names.tasks(order.map(task).to_vec());
+            let of = |number: u32| names.agent(&InvocationId::new(format!("i_{number}"))).to_owned();
+            assert_eq!([9, 10, 11].map(of), ["root/1_1.1", "root/1_1.2", "root/1_1.3"]);
+        }
+    }
+
+    #[test]
+    fn names_say_by_which_call_an_agent_came_to_be() {
+        let mut names = Names::default();
+        names.root(&InvocationId::new("i_1"));
         let call = CallId::of(&InvocationId::new("i_1"), 2, 1);
         assert_eq!(names.task(&created(call.clone(), "i_1", "i_2")), "root/2_1.1");
         assert_eq!(names.task(&created(call, "i_1", "i_3")), "root/2_1.2");

@@ -144,7 +144,8 @@ impl Recorded {
         if !records.iter().any(|record| record.kind == "run_ended") {
             return Err(ReplayError::NotEnded(run.clone()));
         }
-        let mut reading = Reading::default();
+        let names = Names::of(&records).map_err(EngineError::from)?;
+        let mut reading = Reading { names, ..Reading::default() };
         let mut known = Known::default();
         let mut steps = Vec::new();
         for record in &records {
@@ -245,10 +246,6 @@ impl Reading {
         let (run, seq) = (&record.run, record.seq);
         match payload {
             Payload::RunStarted(body) => self.started = Some(body.clone()),
-            Payload::ContextAssembled(body) if body.task.is_none() => self.names.root(&body.invocation),
-            Payload::AgentTaskCreated(body) => {
-                self.names.task(body);
-            }
             Payload::WorldInfoActivated(body) => {
                 let active = stored_json(store, run, seq, &body.file.path).await?;
                 self.world_info = Some(Arc::new(active));
@@ -283,6 +280,7 @@ impl Reading {
                 self.is_cut_off = body.error_code.as_deref() == Some(INTERRUPTED);
             }
             Payload::ContextAssembled(_)
+            | Payload::AgentTaskCreated(_)
             | Payload::ContextCompacted(_)
             | Payload::ToolCallRequested(_)
             | Payload::ConsentOpened(_)

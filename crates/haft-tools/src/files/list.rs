@@ -118,7 +118,7 @@ fn open(dir: &Dir, path: &ProjectPath) -> Result<Dir, ToolError> {
     dir.open_dir(path.to_string()).map_err(|error| match error.kind() {
         io::ErrorKind::NotADirectory => ToolError::new(
             ErrorCode::new("project.not_a_directory"),
-            format!("`{path}` is no folder. List the folder that it is in."),
+            format!("`{path}` is a file, no folder. Read it, or list the folder that it is in."),
         ),
         _ => folder::fault(&error, path),
     })

@@ -69,6 +69,32 @@ fn every_tool_has_its_id_alias_effect_and_kind_of_schema() {
     assert_eq!(rows, expected);
 }
 
+// CAT-09, ALI-02
+#[test]
+fn the_nineteen_tools_of_tauritavern_are_there_under_their_names() {
+    let families = [
+        ("agent", "list delegate handoff await"),
+        ("task", "return"),
+        ("chat", "search read_messages"),
+        ("worldinfo", "read_activated"),
+        ("dice", "roll"),
+        ("skill", "list search read"),
+        ("workspace", "list_files search_files read_file write_file apply_patch commit finish"),
+    ];
+    let tools = haft_tools::all().unwrap();
+    let mut found = 0;
+    for (family, names) in families {
+        for name in names.split(' ') {
+            let id = format!("builtin:{family}.{name}");
+            let tool = tools.iter().find(|tool| tool.declaration().id().to_string() == id);
+            let alias = tool.map(|tool| tool.declaration().alias());
+            assert_eq!(alias, Some(format!("{family}_{name}")), "{id}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 19);
+}
+
 #[test]
 fn every_tool_explains_itself_and_its_example_can_run() {
     let mut registry = ToolRegistry::default();

@@ -8,10 +8,10 @@ use haft_core::workspace::{
     RunFiles, Workspace, WorkspacePath, WorkspaceRoot, WorkspaceRoots, WorkspaceVersion,
 };
 use haft_core::{BoxFuture, ErrorCode, InvocationId, Services, Tool, ToolError, ToolOutput};
-use haft_tools::workspace;
+use haft_tools::{artifacts, workspace};
 use serde_json::{Value, json};
 
-use crate::support::Invocation;
+use crate::support::{Invocation, MemoryArtifacts};
 
 /// A run: its files, and the tools that all its agents share.
 pub(crate) struct Run {
@@ -259,6 +259,27 @@ async fn a_passage_is_unique_in_the_whole_file_whatever_part_was_read() {
         agent.error("workspace_apply_patch", patch("output/main.md", "calm", "calm")).await.0,
         "workspace.patch_no_change"
     );
+}
+
+// CONFLICT-20
+#[tokio::test]
+async fn a_likeness_that_an_artifact_takes_is_no_match_for_a_patch() {
+    const TEXT: &str = "\u{201c}one\u{201d}\nThe quick brown fox\n";
+    for (old, new) in [("\"one\"", "two"), ("The quik brown fx", "A fox")] {
+        let mut artifacts = Invocation::new(artifacts::tools().unwrap(), MemoryArtifacts::services(50_000));
+        artifacts.text("create_artifact", json!({"id": "plan", "title": "T", "content": TEXT})).await;
+        let updated =
+            artifacts.text("update_artifact", json!({"id": "plan", "old_str": old, "new_str": new})).await;
+        assert!(updated.starts_with("Updated artifact `plan`: version 2"), "{updated}");
+
+        let run = Run::new();
+        run.put("output/plan", TEXT.as_bytes());
+        let mut agent = run.agent("i_1");
+        agent.text("workspace_read_file", read("output/plan")).await;
+        let refused = agent.error("workspace_apply_patch", patch("output/plan", old, new)).await;
+        assert_eq!(refused.0, "workspace.patch_old_string_not_found");
+        assert_eq!(run.file("output/plan").unwrap(), TEXT, "nothing was changed");
+    }
 }
 
 // WSP-11
