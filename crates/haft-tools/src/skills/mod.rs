@@ -2,7 +2,7 @@
 //!
 //! They lie in one folder that the port [`SkillFolders`] opens, and are only ever read: nothing here writes, and no link leads
 //! out of a skill. What an invocation sees and how much it may read stands in its
-//! [`SkillAccess`](haft_core::skills::SkillAccess).
+//! [`SkillAccess`].
 
 mod folder;
 mod front;
