@@ -6,7 +6,7 @@
 //! looks like a secret may be what it works on.
 //!
 //! Pure: who reads the secrets hands them in. Text without a trace of a secret is looked through once or twice and not copied.
-//! Start at [`Mask::text`]; [`known`] and [`forms`] find, [`records`] says which fields of a record hold text, [`stream`]
+//! Start at [`Mask::text`]; `known` and `forms` find, `records` says which fields of a record hold text, `stream`
 //! masks text that arrives in pieces.
 
 mod forms;
