@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::artifact_xml::names::Names;
 use crate::collect::{Collected, Sending};
 use crate::marks::effective_end;
-use crate::message::Message;
+use crate::message::{Held, Message};
 use crate::preview::Preview;
 use crate::scan::Source;
 use crate::{Dialect, Event, FinishReason, MalformedCall, Parsed, Span, Tags, ToolSet};
@@ -100,14 +100,7 @@ impl Parser {
 
     /// Takes the next piece of the text and sends what it decides.
     pub fn feed(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
-        let room = MAX_BYTES.saturating_sub(self.buffer.len());
-        if chunk.len() <= room {
-            self.buffer.push_str(chunk);
-        } else {
-            self.overflowed = true;
-            let end = (0..=room).rev().find(|end| chunk.is_char_boundary(*end)).unwrap_or(0);
-            self.buffer.push_str(chunk.get(..end).unwrap_or_default());
-        }
+        self.push(chunk);
         self.credit = self.credit.saturating_add(CREDIT_PER_BYTE * chunk.len());
         if self.holding && !self.worth_trying(chunk) {
             self.preview.show(&self.buffer, self.message.at(), sink);
@@ -122,6 +115,18 @@ impl Parser {
         }
     }
 
+    /// Keeps a piece, as far as there is room for it.
+    fn push(&mut self, chunk: &str) {
+        let room = MAX_BYTES.saturating_sub(self.buffer.len());
+        if chunk.len() <= room {
+            self.buffer.push_str(chunk);
+        } else {
+            self.overflowed = true;
+            let end = (0..=room).rev().find(|end| chunk.is_char_boundary(*end)).unwrap_or(0);
+            self.buffer.push_str(chunk.get(..end).unwrap_or_default());
+        }
+    }
+
     /// Whether the held text is paid for, and could be decided by the piece that was fed last.
     fn worth_trying(&self, chunk: &str) -> bool {
         let held = self.buffer.len() - self.message.at();
@@ -132,25 +137,32 @@ impl Parser {
         if held <= SHORT {
             return true;
         }
-        if self.message.holds_list(source) {
-            return self.may_end_list(chunk);
+        // What may be a call and is long is decided by the end of its value or by its closing mark only.
+        match self.message.held(source) {
+            Held::Block => self.fed(chunk, b'>').next().is_some() && self.may_be_closed(chunk),
+            Held::List => self.may_end_value(chunk, b']'),
+            Held::Object => self.may_end_value(chunk, b'}'),
+            Held::Fence => chunk.contains('`'),
+            Held::Input => self.may_end_value(chunk, b'}') || chunk.contains('\n'),
+            Held::Other => true,
         }
-        if !self.message.holds_block(source) {
-            return true;
-        }
-        // A long block that may be a call is decided by its closing mark only.
-        let bytes = chunk.as_bytes();
-        let closes =
-            if bytes.len() < 16 { bytes.contains(&b'>') } else { memchr::memchr(b'>', bytes).is_some() };
-        closes && self.may_be_closed(chunk)
     }
 
-    /// Whether a bracket in the piece that was fed last may end the held list, or a mark in brackets: `)]`, `}]`, `[TOOL_CALLS]`.
-    fn may_end_list(&self, chunk: &str) -> bool {
+    /// What stands before each place of a byte in the piece that was fed last.
+    fn fed(&self, chunk: &str, byte: u8) -> impl Iterator<Item = &[u8]> {
         let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
-        memchr::memchr_iter(b']', chunk.as_bytes()).any(|at| {
-            let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default().trim_ascii_end();
-            before.last().is_some_and(|last| matches!(last, b')' | b'}' | b']' | b'A'..=b'Z'))
+        memchr::memchr_iter(byte, chunk.as_bytes())
+            .map(move |at| self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default())
+    }
+
+    /// Whether a bracket in the piece that was fed last may end the held value, or a mark in brackets: `)]`, `"}`, `[TOOL_CALLS]`.
+    fn may_end_value(&self, chunk: &str, bracket: u8) -> bool {
+        self.fed(chunk, bracket).any(|before| {
+            let last = before.trim_ascii_end().last();
+            last.is_some_and(|last| {
+                matches!(last, b')' | b'}' | b']' | b'{' | b'[' | b'"' | b'\'' | b'A'..=b'Z')
+                    || bracket == b'}' && last.is_ascii_alphanumeric()
+            })
         })
     }
 
@@ -161,9 +173,7 @@ impl Parser {
         let wrapped = self.names.opens_plainly(held);
         let element = ELEMENT_OPENERS.iter().any(|opener| held.starts_with(opener));
         let token = held.starts_with(b"<|") || held.starts_with("<｜".as_bytes());
-        let fed_from = self.buffer.len() - chunk.len().min(self.buffer.len());
-        memchr::memchr_iter(b'>', chunk.as_bytes()).any(|at| {
-            let before = self.buffer.as_bytes().get(..fed_from + at).unwrap_or_default();
+        self.fed(chunk, b'>').any(|before| {
             if token && (before.ends_with(b"|") || before.ends_with("｜".as_bytes())) {
                 return true;
             }
@@ -234,6 +244,7 @@ pub fn parse(
     reason: FinishReason,
 ) -> Parsed {
     let mut parser = Parser::new(dialect, tools, options);
-    parser.feed(text, &mut |_| {});
+    // Nobody looks at events, and the end is known: it is read once.
+    parser.push(text);
     parser.finish(reason)
 }

@@ -266,10 +266,13 @@ pub(crate) fn token_at(source: Source<'_>, at: usize) -> Reads<Option<Token>> {
         (false, false, true) => Shape::Right,
         (false, false, false) => Shape::Plain,
     };
-    let key = name.as_str();
-    let found = BY_LENGTH
-        .get(key.len())
-        .and_then(|tokens| tokens.iter().find(|(known, shapes, _)| *known == key && shapes.contains(&shape)));
+    let key = name.as_bytes();
+    let found = BY_LENGTH.get(key.len()).and_then(|tokens| {
+        // Names of one length differ at their ends mostly.
+        tokens.iter().find(|(known, shapes, _)| {
+            known.as_bytes().last() == key.last() && known.as_bytes() == key && shapes.contains(&shape)
+        })
+    });
     Ok(found.map(|(_, _, meaning)| Token { meaning: *meaning, end: cursor + 1, cut: false }))
 }
 
@@ -281,7 +284,7 @@ fn cut(name: &Name, left: bool, bracket: bool, end: usize) -> Option<Token> {
             Shape::Right | Shape::Plain => !left && !bracket && name.len >= 4,
             Shape::Bracket => bracket && name.len > 0,
         };
-        key.starts_with(name.as_str()) && shapes.iter().any(fits)
+        key.as_bytes().starts_with(name.as_bytes()) && shapes.iter().any(fits)
     };
     let (_, _, meaning) = TOKENS.iter().find(begun)?;
     Some(Token { meaning: *meaning, end, cut: true })
@@ -320,8 +323,8 @@ impl Name {
         self.len == 0
     }
 
-    fn as_str(&self) -> &str {
-        self.bytes.get(..self.len).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
     }
 }
 

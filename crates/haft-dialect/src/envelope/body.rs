@@ -5,6 +5,7 @@ use super::{Envelope, Here, here};
 use crate::Dialect;
 use crate::Repair;
 use crate::artifact_xml::call::{CallReader, Style};
+use crate::artifact_xml::names::Names;
 use crate::artifact_xml::tag::tag_at;
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
@@ -368,49 +369,50 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         {
             return Ok(region);
         }
-        let mut region = self.region_from(from)?;
-        // Each message to a recipient ends where the next one begins.
-        if self.form == Dialect::FunctionaryV32
-            && let Some(length) = memchr::memmem::find(self.source.slice(from, region.end).as_bytes(), b">>>")
-        {
-            region = Region { end: from + length, resume: from + length, closed: true };
-        }
+        let region = region_from(self.source, self.names, self.form, from)?;
         self.known_region = Some((from, region));
         Ok(region)
     }
+}
 
-    fn region_from(&self, from: usize) -> Reads<Region> {
-        let source = self.source;
-        let mut at = from;
-        loop {
-            let rest = source.bytes().get(at..).unwrap_or_default();
-            let Some(offset) = memchr::memchr3(b'<', b'[', 0x9C, rest) else {
-                source.ends_at(source.len())?;
-                let end = source.len();
-                return Ok(Region { end, resume: end, closed: false });
-            };
-            let mut found = at + offset;
-            if source.byte(found) == Some(0x9C) {
-                if found < from + 2 || source.bytes().get(found - 2..found) != Some(&[0xEF, 0xBC]) {
-                    at = found + 1;
-                    continue;
-                }
-                found -= 2;
+/// Where the next closing mark, or what can only stand behind the envelope, begins.
+fn region_from(source: Source<'_>, names: &Names, form: Dialect, from: usize) -> Reads<Region> {
+    let mut at = from;
+    // Each message to a recipient ends where the next one begins.
+    let recipients = form == Dialect::FunctionaryV32;
+    let next = recipients.then(|| memchr::memmem::find(source.rest(from).as_bytes(), b">>>")).flatten();
+    let next = next.map(|length| from + length);
+    loop {
+        let window = source.bytes().get(at..next.unwrap_or(source.len())).unwrap_or_default();
+        let Some(offset) = memchr::memchr3(b'<', b'[', 0x9C, window) else {
+            if let Some(next) = next {
+                return Ok(Region { end: next, resume: next, closed: true });
             }
-            // Most brackets belong to JSON.
-            let next = source.byte(found + 1);
-            let json = source.byte(found) == Some(b'[')
-                && next.is_some_and(|next| !next.is_ascii_alphabetic() && next != b'/');
-            if json {
+            source.ends_at(source.len())?;
+            let end = source.len();
+            return Ok(Region { end, resume: end, closed: false });
+        };
+        let mut found = at + offset;
+        if source.byte(found) == Some(0x9C) {
+            if found < from + 2 || source.bytes().get(found - 2..found) != Some(&[0xEF, 0xBC]) {
                 at = found + 1;
                 continue;
             }
-            match here(source, self.names, found)? {
-                Here::Closer(end, cut) => return Ok(Region { end: found, resume: end, closed: !cut }),
-                Here::End | Here::Next => return Ok(Region { end: found, resume: found, closed: false }),
-                Here::Separator(_) | Here::Filler(_) | Here::Other => {}
-            }
-            at = found + source.char_at(found).map_or(1, char::len_utf8);
+            found -= 2;
         }
+        // Most brackets belong to JSON.
+        let next = source.byte(found + 1);
+        let json = source.byte(found) == Some(b'[')
+            && next.is_some_and(|next| !next.is_ascii_alphabetic() && next != b'/');
+        if json {
+            at = found + 1;
+            continue;
+        }
+        match here(source, names, found)? {
+            Here::Closer(end, cut) => return Ok(Region { end: found, resume: end, closed: !cut }),
+            Here::End | Here::Next => return Ok(Region { end: found, resume: found, closed: false }),
+            Here::Separator(_) | Here::Filler(_) | Here::Other => {}
+        }
+        at = found + source.char_at(found).map_or(1, char::len_utf8);
     }
 }

@@ -75,6 +75,22 @@ pub(crate) struct Message {
     pub(crate) tag_form: Option<Dialect>,
 }
 
+/// What could be a call and is not decided yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// In tags or marks, or behind a mark: only its closing mark decides.
+    Block,
+    /// A list of calls, or calls behind a mark in square brackets.
+    List,
+    /// A call in JSON.
+    Object,
+    /// A fence with calls in it.
+    Fence,
+    /// The input of an action.
+    Input,
+    Other,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Text,
@@ -114,14 +130,22 @@ impl Message {
         matches!(self.mode, Mode::Fence(_))
     }
 
-    /// Whether what is held could be a call, which only its end decides.
-    pub(crate) fn holds_block(&self, source: Source<'_>) -> bool {
-        self.mode == Mode::Text && matches!(source.byte(self.at), Some(b'<' | b']' | 0xEF))
-    }
-
-    /// Whether what is held could be a list of calls, or calls behind a mark in brackets.
-    pub(crate) fn holds_list(&self, source: Source<'_>) -> bool {
-        self.mode == Mode::Text && source.byte(self.at) == Some(b'[')
+    /// What is held, by how it begins.
+    pub(crate) fn held(&self, source: Source<'_>) -> Held {
+        if self.mode != Mode::Text {
+            return Held::Other;
+        }
+        let bytes = source.bytes().get(self.at..).unwrap_or_default();
+        match bytes {
+            [b'<' | b']' | 0xEF, ..] => Held::Block,
+            [b'[', ..] => Held::List,
+            [b'{', ..] => Held::Object,
+            [b'`', ..] => Held::Fence,
+            _ if bytes.starts_with(b"functools") => Held::List,
+            _ if bytes.starts_with(b">>>") => Held::Object,
+            _ if bytes.starts_with(b"Action") => Held::Input,
+            _ => Held::Other,
+        }
     }
 
     /// Reads on as far as the text decides.
