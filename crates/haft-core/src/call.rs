@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ids::{CallId, ToolId, WireId};
+use crate::path::ForeseenCall;
 
 /// One thing that a model asked for in a turn, as the model port hands it over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,10 +93,12 @@ pub struct MalformedCall {
 }
 
 /// One slot of a batch: every attempt gets exactly one result, in call order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub enum Attempt {
     /// A call of a known tool.
     Call(ToolCall),
+    /// A call that was looked at before its turn is recorded.
+    Foreseen(ForeseenCall),
     /// Something that cannot run.
     Malformed(MalformedCall),
 }
@@ -105,6 +108,7 @@ impl Attempt {
     pub fn call_id(&self) -> &CallId {
         match self {
             Self::Call(call) => &call.call_id,
+            Self::Foreseen(call) => &call.call().call_id,
             Self::Malformed(call) => &call.call_id,
         }
     }
@@ -113,6 +117,7 @@ impl Attempt {
     pub fn tool_id(&self) -> Option<&ToolId> {
         match self {
             Self::Call(call) => Some(&call.tool_id),
+            Self::Foreseen(call) => Some(&call.call().tool_id),
             Self::Malformed(_) => None,
         }
     }

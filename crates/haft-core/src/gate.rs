@@ -59,14 +59,24 @@ impl Gate {
         batch
             .into_iter()
             .enumerate()
-            .map(|(at, attempt)| match attempt {
-                Attempt::Malformed(call) => Admission::Refused(Box::new(self.refuse_malformed(call))),
-                Attempt::Call(call) => match self.admit_one(contract, &call, at == last) {
-                    Ok(tool) => Admission::Admitted(AdmittedCall::new(call, tool)),
-                    Err((code, message)) => {
-                        Admission::Refused(Box::new(Refused::of_call(call, code, message)))
+            .map(|(at, attempt)| {
+                let (call, foreseen) = match attempt {
+                    Attempt::Malformed(call) => {
+                        return Admission::Refused(Box::new(self.refuse_malformed(call)));
                     }
-                },
+                    Attempt::Call(call) => (call, None),
+                    Attempt::Foreseen(call) => {
+                        let (call, foreseen) = call.into_parts();
+                        (call, Some(foreseen))
+                    }
+                };
+                match self.admit_one(contract, &call, at == last) {
+                    Ok(tool) => Admission::Admitted(AdmittedCall::new(call, tool, foreseen)),
+                    Err((code, message)) => {
+                        let refused = Refused::of_call(call, code, message).hiding(foreseen.as_deref());
+                        Admission::Refused(Box::new(refused))
+                    }
+                }
             })
             .collect()
     }

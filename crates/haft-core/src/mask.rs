@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use known::Known;
 pub use records::without_secret;
 pub use stream::MaskedStream;
-pub use written::{without_written, written_secrets};
+pub use written::without_written;
 
 /// Shortest secret that is looked for, in bytes: a shorter one stands in too many innocent texts.
 pub const SHORTEST_SECRET: usize = 8;

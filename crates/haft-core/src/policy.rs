@@ -77,9 +77,19 @@ impl From<Permission> for Outcome {
 
 /// Decides one prepared call.
 pub fn decide(tool: &BoundTool, arguments: &PreparedArguments, environment: &ConsentEnvironment) -> Decision {
+    decide_said(tool, arguments, environment, said(tool, arguments, environment))
+}
+
+/// As [`decide`], for a call of which the tool has said already what it means.
+pub(crate) fn decide_said(
+    tool: &BoundTool,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+    said: Result<Ask, ToolError>,
+) -> Decision {
     let commands = tool.declaration().facts.command.as_deref();
     let commands = commands.map(|name| CallCommands::read(arguments.value(), name));
-    decide_read(tool, arguments, environment, commands.as_ref())
+    weigh(tool, arguments, environment, commands.as_ref(), said)
 }
 
 /// As [`decide`], for a call whose command line was read already.
@@ -89,9 +99,28 @@ pub fn decide_read(
     environment: &ConsentEnvironment,
     commands: Option<&CallCommands>,
 ) -> Decision {
+    weigh(tool, arguments, environment, commands, said(tool, arguments, environment))
+}
+
+/// What the tool says that the call means; a tool that crashes over it cannot say it.
+pub(crate) fn said(
+    tool: &BoundTool,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+) -> Result<Ask, ToolError> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| tool.tool().ask(arguments, environment)))
+        .unwrap_or_else(|_| Err(ToolError::failed("it crashed")))
+}
+
+fn weigh(
+    tool: &BoundTool,
+    arguments: &PreparedArguments,
+    environment: &ConsentEnvironment,
+    commands: Option<&CallCommands>,
+    said: Result<Ask, ToolError>,
+) -> Decision {
     let alias = &tool.binding().alias;
-    let asked = std::panic::catch_unwind(AssertUnwindSafe(|| tool.tool().ask(arguments, environment)));
-    let mut ask = match asked.unwrap_or_else(|_| Err(ToolError::failed("it crashed"))) {
+    let mut ask = match said {
         Ok(ask) => ask,
         // A guard that fails, refuses.
         Err(error) => {

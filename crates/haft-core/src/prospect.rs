@@ -47,7 +47,7 @@ pub fn prospect(tool: &Arc<BoundTool>, environment: &ConsentEnvironment) -> Pros
     };
     let injected =
         InjectedValues { project_id: environment.project.as_ref().map(ToString::to_string), model: None };
-    let prepared = AdmittedCall::new(call, Arc::clone(tool)).prepare(&injected);
+    let prepared = AdmittedCall::new(call, Arc::clone(tool), None).prepare(&injected);
     let decision = prepared.ok().map(|prepared| prepared.decide(environment).decision().clone());
     Prospect { tool: tool.id().clone(), alias, arguments: Value::Object(arguments), decision }
 }

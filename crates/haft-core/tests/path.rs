@@ -159,6 +159,7 @@ fn names_are_looked_up_in_this_turn_alone() {
         .iter()
         .map(|attempt| match attempt {
             Attempt::Call(call) => format!("call {} {}", call.call_id, call.tool_id),
+            Attempt::Foreseen(call) => panic!("{call:?}"),
             Attempt::Malformed(call) => format!("{} {}", call.code, call.reason),
         })
         .collect();

@@ -93,11 +93,11 @@ impl Driver {
             return self
                 .refuse(admitted.refuse(ErrorCode::BUDGET_EXHAUSTED, used_up_text(Resource::WallTime)));
         }
-        let prepared = match admitted.prepare(&self.injected) {
+        let prepared = match admitted.prepare(&self.surroundings.values) {
             Ok(prepared) => prepared,
             Err(refused) => return self.refuse(*refused),
         };
-        let mut decided = prepared.decide(&self.session.environment);
+        let mut decided = prepared.decide(&self.surroundings.environment);
         if self.options.profile.taint.ask
             && let Some(source) = self.session.outside.source()
         {
@@ -291,8 +291,7 @@ impl Driver {
 
     /// An attempt that never started: it is noted as requested and failed, with no commit of its own.
     fn refuse(&mut self, refused: Refused) -> Result<Decided, EngineError> {
-        let secret = refused.decision.as_ref().map_or(&[][..], |decision| &decision.secret_arguments);
-        let masked = self.writer.masked_arguments(&refused.arguments, secret);
+        let masked = self.writer.masked_arguments(&refused.arguments, &refused.secret_arguments);
         let written = masked.as_ref().unwrap_or(&refused.arguments);
         let payload = ToolCallRequested {
             call_id: refused.call_id.clone(),

@@ -2,7 +2,6 @@
 //! masked from then on in everything that is stored and shown.
 
 use haft_core::Attempt;
-use haft_core::mask::written_secrets;
 
 use crate::error::EngineError;
 use crate::run::Driver;
@@ -12,19 +11,17 @@ const OF_ARGUMENT: &str = "argument";
 const OF_RESULT: &str = "result";
 
 impl Driver {
-    /// Learns the secrets that the calls of a model's turn write, before the turn is noted, and gives them. What cannot be masked must
-    /// not be stored, so that the run ends where they are too many.
-    pub(crate) fn learn_written(&mut self, attempts: &[Attempt]) -> Result<Vec<String>, EngineError> {
-        let mut secrets = Vec::new();
-        for attempt in attempts {
-            if let Attempt::Call(call) = attempt
-                && let Some(tool) = self.tools.by_id(&call.tool_id)
-            {
-                secrets.extend(written_secrets(call, tool, &self.injected, &self.session.environment));
-            }
-        }
+    /// Looks ahead at the calls of a turn before anything of it is noted, learns the secrets that they write, and gives both. What
+    /// cannot be masked must not be stored, so that the run ends where they are too many.
+    pub(crate) fn look_ahead(
+        &mut self,
+        attempts: Vec<Attempt>,
+    ) -> Result<(Vec<Attempt>, Vec<String>), EngineError> {
+        let foresee = |attempt: Attempt| attempt.foresee(&self.tools, &self.surroundings);
+        let attempts: Vec<Attempt> = attempts.into_iter().map(foresee).collect();
+        let secrets: Vec<String> = attempts.iter().flat_map(Attempt::written_secrets).collect();
         self.learn(OF_ARGUMENT, &secrets)?;
-        Ok(secrets)
+        Ok((attempts, secrets))
     }
 
     /// Learns a result that is a secret as a whole: whoever was given it may repeat it.

@@ -15,7 +15,7 @@ use haft_core::journal::{
 };
 use haft_core::lorebook::WorldInfoActivation;
 use haft_core::notes::SessionNotes;
-use haft_core::path::InjectedValues;
+use haft_core::path::{InjectedValues, Surroundings};
 use haft_core::policy::Outcome;
 use haft_core::ports::Model;
 use haft_core::run_control::RunControl;
@@ -197,7 +197,7 @@ pub(crate) struct Driver {
     pub(crate) gate: Gate,
     pub(crate) writer: RunWriter,
     pub(crate) stopper: Arc<Stopper>,
-    pub(crate) injected: InjectedValues,
+    pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) bench: Arc<Workbench>,
     pub(crate) bounds: Bounds,
 }
@@ -313,10 +313,11 @@ impl Driver {
         if let Some(team) = &team {
             services.insert::<dyn Delegation>(team.clone());
         }
-        let injected = InjectedValues {
+        let values = InjectedValues {
             project_id: session.project().map(ToString::to_string),
             model: options.model.clone(),
         };
+        let surroundings = Arc::new(Surroundings { values, environment: session.environment.clone() });
         let bounds = Bounds::new(&profile, ledger, shared.pledges.clone());
         // A run of single calls has no last turn to keep time for.
         let ends_at = if converses { bounds.work_ends_at(&tools) } else { bounds.ledger.ends_at() };
@@ -348,7 +349,7 @@ impl Driver {
             gate,
             writer,
             stopper,
-            injected,
+            surroundings,
             bench,
             bounds,
         }
@@ -477,7 +478,11 @@ pub(crate) async fn one_turn(
     let mut driver = Driver::begin(session, run, None, options, stopper, given)?;
     let contract = driver.contract();
     let attempts = TurnAliases::new(&driver.tools, &contract, &driver.invocation, 1).decode(requested);
-    let outcomes = match driver.run_batch(&contract, attempts).await {
+    let ran = match driver.look_ahead(attempts) {
+        Ok((attempts, _)) => driver.run_batch(&contract, attempts).await,
+        Err(error) => Err(error),
+    };
+    let outcomes = match ran {
         Ok(outcomes) => outcomes,
         Err(error) => return Err(driver.fail(error).await),
     };

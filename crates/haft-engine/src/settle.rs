@@ -195,8 +195,7 @@ impl Driver {
         let stored = self.writer.mask.result(&result, View::Record);
         let identity = Identity::new(&refused.call_id, refused.tool_id.as_ref());
         let file = self.result_file(&identity, stored.as_ref().unwrap_or(&result))?;
-        let secret = refused.decision.as_ref().map_or(&[][..], |decision| &decision.secret_arguments);
-        let view = self.view(&result, &refused.arguments, secret);
+        let view = self.view(&result, &refused.arguments, &refused.secret_arguments);
         let payload = ToolCallFailed {
             call_id: refused.call_id.clone(),
             tool_id: refused.tool_id.clone(),

@@ -314,8 +314,7 @@ impl Driver {
     /// The calls of an answer, with its record noted.
     fn decode(&mut self, ask: &Ask<'_>, answer: &ModelTurn) -> Result<Vec<Attempt>, EngineError> {
         let aliases = TurnAliases::new(&self.tools, ask.contract, &self.invocation, ask.turn);
-        let attempts = aliases.decode(answer.calls.clone());
-        let secrets = self.learn_written(&attempts)?;
+        let (attempts, secrets) = self.look_ahead(aliases.decode(answer.calls.clone()))?;
         self.note_turn(ask.turn, answer, &attempts, &secrets)?;
         Ok(attempts)
     }

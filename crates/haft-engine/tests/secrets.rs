@@ -265,8 +265,9 @@ async fn a_secret_that_the_model_writes_is_stored_nowhere() {
     let run = |prompt: &str| session.prompt(prompt.into(), model.clone(), home.world.options()).wait();
     let ended = run("keep one").await.unwrap();
     assert_eq!(ended.text, "kept [secret argument]");
-    // The tool itself was given it.
+    // The tools themselves were given it, and each call was asked about once.
     assert_eq!(home.world.logged()[..2], [format!("keeps {long}"), format!("keeps {short}")]);
+    assert_eq!(home.world.cells.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
     run("and now?").await.unwrap();
     {
         let requests = model.requests.lock().unwrap();
@@ -280,6 +281,39 @@ async fn a_secret_that_the_model_writes_is_stored_nowhere() {
     }
     session.close().await.unwrap();
     home.assert_clean(&[long, short, "a new &quot;one"]).await;
+}
+
+// CONFLICT-29: a call that never runs keeps its secret as well, however short, and single calls keep theirs as those of a model do.
+#[tokio::test]
+async fn a_secret_of_a_call_that_is_refused_is_stored_nowhere() {
+    let mut home = Home::new();
+    home.world.profile.budgets.calls = 2;
+    let (long, short) = ("a new \"one\" & <more>", "s#ort7");
+    let calls = || {
+        vec![
+            call("keeps", json!({"text": long})),
+            call("echo", json!({"text": format!("again {long}")})),
+            call("keeps", json!({"text": short})),
+        ]
+    };
+    let session = home.world.session().await;
+    let outcomes = session.calls(calls(), home.world.options()).wait().await.unwrap();
+    let codes = outcomes.iter().map(|outcome| outcome.result.error_code.clone());
+    let used_up = haft_core::ErrorCode::BUDGET_EXHAUSTED;
+    assert_eq!(codes.collect::<Vec<_>>(), [None, None, Some(used_up)]);
+    let model = FakeModel::new(vec![says("", calls()), says("", vec![])]);
+    session.prompt("keep them".into(), model, home.world.options()).wait().await.unwrap();
+    let arguments = format!("[secret argument, {} characters]", short.len());
+    for run in home.store.runs(None).await.unwrap() {
+        let requested = home.world.payloads(&run.id).await.into_iter().filter_map(|payload| match payload {
+            Payload::ToolCallRequested(body) => Some(body.arguments_file.path),
+            _ => None,
+        });
+        let last = home.store.file(&run.id, &requested.last().unwrap()).await.unwrap().unwrap();
+        assert_eq!(last.bytes.unwrap(), json!({"text": arguments}).to_string().into_bytes());
+    }
+    session.close().await.unwrap();
+    home.assert_clean(&[long, short]).await;
 }
 
 // CONFLICT-29: whoever was given a secret may repeat it.

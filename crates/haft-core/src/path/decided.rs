@@ -209,6 +209,7 @@ impl DecidedCall {
         let mut refused = Refused::of_call(*self.prepared.call, ErrorCode::TOOL_DENIED, message);
         refused.arguments = value;
         refused.digest = Some(digest);
+        refused.secret_arguments.clone_from(&self.decision.secret_arguments);
         refused.decision = Some(self.decision);
         Box::new(refused)
     }
@@ -438,7 +439,7 @@ impl AuthorizedCall {
     pub fn start(self, committed: &mut Committed) -> Result<StartedCall, NotCommitted> {
         if committed.take_started(self.call_id()) {
             let DecidedCall { prepared, decision } = *self.decided;
-            let PreparedCall { call, tool, arguments } = prepared;
+            let PreparedCall { call, tool, arguments, .. } = prepared;
             Ok(StartedCall::new(call, tool, arguments, decision.secret, decision.secret_arguments))
         } else {
             Err(NotCommitted { call_id: self.call_id().clone() })

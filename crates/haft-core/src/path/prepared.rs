@@ -6,6 +6,7 @@ use haft_schema::{Digest, canonical, coerce};
 use serde_json::{Map, Value};
 
 use super::decided::DecidedCall;
+use super::foreseen::{Asked, Foreseen};
 use super::refused::Refused;
 use crate::call::ToolCall;
 use crate::consent::ConsentEnvironment;
@@ -38,11 +39,13 @@ pub struct AdmittedCall {
     /// Boxed, as it walks through every step.
     call: Box<ToolCall>,
     tool: Arc<BoundTool>,
+    /// What was found out before the gate.
+    foreseen: Option<Box<Foreseen>>,
 }
 
 impl AdmittedCall {
-    pub(crate) fn new(call: ToolCall, tool: Arc<BoundTool>) -> Self {
-        Self { call: Box::new(call), tool }
+    pub(crate) fn new(call: ToolCall, tool: Arc<BoundTool>, foreseen: Option<Box<Foreseen>>) -> Self {
+        Self { call: Box::new(call), tool, foreseen }
     }
 
     /// The call as the model wrote it.
@@ -56,58 +59,76 @@ impl AdmittedCall {
     }
 
     /// Injects, coerces, fills defaults and validates. Arguments that do not fit become a result that says what to mend:
-    /// nobody is asked to approve a call that cannot run.
+    /// nobody is asked to approve a call that cannot run. A call that was looked at before the gate was prepared then.
     pub fn prepare(mut self, values: &InjectedValues) -> Result<PreparedCall, Box<Refused>> {
-        let mut arguments = std::mem::take(&mut self.call.arguments);
-        for injection in &self.tool.declaration().facts.injections {
-            match values.get(injection.source) {
-                Some(value) => {
-                    arguments.insert(injection.parameter.clone(), Value::String(value.clone()));
-                }
-                None => {
-                    arguments.shift_remove(&injection.parameter);
-                }
-            }
-        }
-        let written = Value::Object(arguments);
-        let ready = self.tool.validator().is_ready(&written);
-        let coerced = if ready { written } else { coerce(self.tool.schema(), written) };
-        let mut arguments = match coerced {
-            Value::Object(arguments) => arguments,
-            other => {
-                return Err(self.refuse_arguments(
-                    other,
-                    "The arguments must be an object of named parameters.".to_owned(),
-                ));
-            }
+        let arguments = std::mem::take(&mut self.call.arguments);
+        let found = self.foreseen.take().and_then(|foreseen| foreseen.found_for(&self.tool, values));
+        let prepared = match found {
+            Some(found) => found.map(|(arguments, asked)| (arguments, Some(Box::new(asked)))),
+            None => prepare_arguments(&self.tool, &self.call.alias, arguments, values)
+                .map(|arguments| (arguments, None)),
         };
-        let given = arguments.len();
-        self.tool.defaults().fill(&mut arguments);
-        let unchanged = ready && arguments.len() == given;
-        let value = Value::Object(arguments);
-        if !unchanged && let Err(violations) = self.tool.validator().validate(&value) {
-            let message = format!("The call of `{}` cannot run: {violations}", self.call.alias);
-            return Err(self.refuse_arguments(value, message));
+        match prepared {
+            Ok((arguments, asked)) => Ok(PreparedCall { call: self.call, tool: self.tool, arguments, asked }),
+            Err(Unfit { arguments, message }) => {
+                let mut refused = Refused::of_call(*self.call, ErrorCode::INVALID_ARGUMENTS, message);
+                refused.arguments = arguments;
+                Err(Box::new(refused))
+            }
         }
-        let canonical = canonical::to_bytes(&value);
-        let digest = Digest::of(&canonical);
-        Ok(PreparedCall {
-            call: self.call,
-            tool: self.tool,
-            arguments: PreparedArguments { value, canonical, digest },
-        })
     }
 
     /// Gives the call up before it is prepared, for a reason of the host's own.
     pub fn refuse(self, code: ErrorCode, message: String) -> Refused {
-        Refused::of_call(*self.call, code, message)
+        Refused::of_call(*self.call, code, message).hiding(self.foreseen.as_deref())
     }
+}
 
-    fn refuse_arguments(self, arguments: Value, message: String) -> Box<Refused> {
-        let mut refused = Refused::of_call(*self.call, ErrorCode::INVALID_ARGUMENTS, message);
-        refused.arguments = arguments;
-        Box::new(refused)
+/// Arguments that do not fit the tool's schema, and what to mend.
+#[derive(Debug)]
+pub(super) struct Unfit {
+    arguments: Value,
+    message: String,
+}
+
+/// Injects, coerces, fills defaults and validates.
+pub(super) fn prepare_arguments(
+    tool: &BoundTool,
+    alias: &str,
+    mut arguments: Map<String, Value>,
+    values: &InjectedValues,
+) -> Result<PreparedArguments, Unfit> {
+    for injection in &tool.declaration().facts.injections {
+        match values.get(injection.source) {
+            Some(value) => {
+                arguments.insert(injection.parameter.clone(), Value::String(value.clone()));
+            }
+            None => {
+                arguments.shift_remove(&injection.parameter);
+            }
+        }
     }
+    let written = Value::Object(arguments);
+    let ready = tool.validator().is_ready(&written);
+    let coerced = if ready { written } else { coerce(tool.schema(), written) };
+    let mut arguments = match coerced {
+        Value::Object(arguments) => arguments,
+        other => {
+            let message = "The arguments must be an object of named parameters.".to_owned();
+            return Err(Unfit { arguments: other, message });
+        }
+    };
+    let given = arguments.len();
+    tool.defaults().fill(&mut arguments);
+    let unchanged = ready && arguments.len() == given;
+    let value = Value::Object(arguments);
+    if !unchanged && let Err(violations) = tool.validator().validate(&value) {
+        let message = format!("The call of `{alias}` cannot run: {violations}");
+        return Err(Unfit { arguments: value, message });
+    }
+    let canonical = canonical::to_bytes(&value);
+    let digest = Digest::of(&canonical);
+    Ok(PreparedArguments { value, canonical, digest })
 }
 
 /// Arguments that fit the tool's schema, in canonical form.
@@ -168,6 +189,8 @@ pub struct PreparedCall {
     pub(super) call: Box<ToolCall>,
     pub(super) tool: Arc<BoundTool>,
     pub(super) arguments: PreparedArguments,
+    /// What the tool has said already.
+    asked: Option<Box<Asked>>,
 }
 
 impl PreparedCall {
@@ -182,8 +205,10 @@ impl PreparedCall {
     }
 
     /// Asks policy. Pure: nobody waits here.
-    pub fn decide(self, environment: &ConsentEnvironment) -> DecidedCall {
-        let decision = policy::decide(&self.tool, &self.arguments, environment);
+    pub fn decide(mut self, environment: &ConsentEnvironment) -> DecidedCall {
+        let said = self.asked.take().and_then(|asked| asked.said_in(environment));
+        let said = said.unwrap_or_else(|| policy::said(&self.tool, &self.arguments, environment));
+        let decision = policy::decide_said(&self.tool, &self.arguments, environment, said);
         DecidedCall::new(self, decision)
     }
 }

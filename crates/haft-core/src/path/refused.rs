@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::call::{MalformedCall, ToolCall};
 use crate::error::ErrorCode;
 use crate::ids::{CallId, ToolId, WireId};
+use crate::path::foreseen::Foreseen;
 use crate::policy::Decision;
 use crate::result::{ContentPart, ToolResult};
 
@@ -24,6 +25,8 @@ pub struct Refused {
     pub arguments: Value,
     /// Digest of the prepared arguments, if it came so far.
     pub digest: Option<Digest>,
+    /// Names of the arguments whose values are secrets, as far as the tool was asked: of them only the length is stored.
+    pub secret_arguments: Vec<String>,
     /// Repairs that reading needed.
     pub repairs: Vec<String>,
     /// What policy said, if it was asked.
@@ -43,11 +46,19 @@ impl Refused {
             wire_id: call.wire_id,
             arguments: Value::Object(call.arguments),
             digest: None,
+            secret_arguments: Vec::new(),
             repairs: call.repairs,
             decision: None,
             code,
             message,
         }
+    }
+
+    /// Says which arguments are secrets, where the call was looked at before the gate.
+    pub(crate) fn hiding(mut self, foreseen: Option<&Foreseen>) -> Self {
+        self.secret_arguments =
+            foreseen.map(|foreseen| foreseen.secret_arguments().to_vec()).unwrap_or_default();
+        self
     }
 
     pub(crate) fn of_malformed(
@@ -62,6 +73,7 @@ impl Refused {
             wire_id: call.wire_id,
             arguments: call.written,
             digest: None,
+            secret_arguments: Vec::new(),
             repairs: Vec::new(),
             decision: None,
             code: code.unwrap_or(call.code),

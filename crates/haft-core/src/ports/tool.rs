@@ -32,7 +32,8 @@ pub trait Tool: Send + Sync {
     /// Its declaration; the same at every call.
     fn declaration(&self) -> &ToolDeclaration;
 
-    /// What this call means to a person. Pure and quick; an error refuses the call.
+    /// What this call means to a person. Pure and quick; an error refuses the call. It is asked once for a call, for one that writes
+    /// or leaves the machine before any call of its turn runs.
     fn ask(
         &self,
         _arguments: &PreparedArguments,

@@ -9,7 +9,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_core::artifact::Artifacts;
@@ -72,6 +72,8 @@ pub struct Cells {
     pub values: Mutex<BTreeMap<String, u64>>,
     pub broken: Mutex<BTreeSet<String>>,
     pub pair: Pair,
+    /// How often a tool was asked what a call means.
+    pub asked: AtomicUsize,
     /// Calls of the tools that stay, as they come (true) and go.
     pub visits: Mutex<Vec<(CallId, bool)>>,
 }
@@ -142,6 +144,7 @@ impl Tool for TestTool {
     }
 
     fn ask(&self, _: &PreparedArguments, _: &ConsentEnvironment) -> Result<Ask, ToolError> {
+        self.cells.asked.fetch_add(1, Ordering::Relaxed);
         let every_time = matches!(self.kind, Kind::AsksEveryTime);
         let secret = matches!(self.kind, Kind::Keeps);
         let secret_arguments = if secret { vec!["text".to_owned()] } else { Vec::new() };
