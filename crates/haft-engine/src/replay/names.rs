@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use haft_core::journal::{AgentTaskCreated, Payload, PayloadError, SealedRecord};
+use haft_core::journal::{AgentTaskCreated, Payload};
 use haft_core::{CallId, InvocationId, TaskId};
 
 /// The name of the root of a run.
@@ -19,16 +19,11 @@ pub(super) struct Names {
 impl Names {
     /// The names of all agents of a record. The tasks of one call begin side by side, so that their records come in any order; their
     /// numbers tell in which they were given.
-    pub(super) fn of(records: &[SealedRecord]) -> Result<Self, PayloadError> {
+    pub(super) fn of<'a>(record: impl Iterator<Item = &'a Payload>) -> Self {
         let mut names = Self::default();
         let mut tasks = Vec::new();
-        let agents = |record: &&SealedRecord| {
-            matches!(record.kind.as_str(), "context_assembled" | "agent_task_created")
-        };
-        for record in records.iter().filter(agents) {
-            let Some(bytes) = record.payload.as_deref() else { continue };
-            let payload = Payload::read(&record.kind, bytes)?;
-            if let Payload::ContextAssembled(body) = &payload
+        for payload in record {
+            if let Payload::ContextAssembled(body) = payload
                 && body.task.is_none()
             {
                 names.root(&body.invocation);
@@ -38,12 +33,12 @@ impl Names {
             }
         }
         names.tasks(tasks);
-        Ok(names)
+        names
     }
 
-    fn tasks(&mut self, mut created: Vec<AgentTaskCreated>) {
+    fn tasks(&mut self, mut created: Vec<&AgentTaskCreated>) {
         created.sort_by_key(|created| number_of(&created.task));
-        for created in &created {
+        for created in created {
             self.task(created);
         }
     }
@@ -121,7 +116,7 @@ mod tests {
         for order in [[9, 10, 11], [11, 10, 9], [10, 11, 9]] {
             let mut names = Names::default();
             names.root(&InvocationId::new("i_1"));
-            names.tasks(order.map(task).to_vec());
+            names.tasks(order.map(task).iter().collect());
             let of = |number: u32| names.agent(&InvocationId::new(format!("i_{number}"))).to_owned();
             assert_eq!([9, 10, 11].map(of), ["root/1_1.1", "root/1_1.2", "root/1_1.3"]);
         }

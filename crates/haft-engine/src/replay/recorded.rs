@@ -144,17 +144,20 @@ impl Recorded {
         if !records.iter().any(|record| record.kind == "run_ended") {
             return Err(ReplayError::NotEnded(run.clone()));
         }
-        let names = Names::of(&records).map_err(EngineError::from)?;
+        let payload_of = |record: SealedRecord| {
+            let gone = || ReplayError::Redacted { run: run.clone(), seq: record.seq };
+            let bytes = record.payload.as_deref().ok_or_else(gone)?;
+            Ok((record.seq, Payload::read(&record.kind, bytes).map_err(EngineError::from)?))
+        };
+        let payloads: Vec<(u64, Payload)> =
+            records.into_iter().map(payload_of).collect::<Result<_, ReplayError>>()?;
+        let names = Names::of(payloads.iter().map(|(_, payload)| payload));
         let mut reading = Reading { names, ..Reading::default() };
         let mut known = Known::default();
         let mut steps = Vec::new();
-        for record in &records {
-            let Some(bytes) = record.payload.as_deref() else {
-                return Err(ReplayError::Redacted { run: run.clone(), seq: record.seq });
-            };
-            let payload = Payload::read(&record.kind, bytes).map_err(EngineError::from)?;
-            let content = reading.take_in(store, record, &payload).await?;
-            steps.extend(step_of(record.seq, &payload, &reading.names, &mut known, content.as_deref()));
+        for (seq, payload) in &payloads {
+            let content = reading.take_in(store, (run, *seq), payload).await?;
+            steps.extend(step_of(*seq, payload, &reading.names, &mut known, content.as_deref()));
         }
         if reading.is_cut_off {
             return Err(ReplayError::CutOff(run.clone()));
@@ -240,10 +243,9 @@ impl Reading {
     async fn take_in(
         &mut self,
         store: &dyn Store,
-        record: &SealedRecord,
+        (run, seq): (&RunId, u64),
         payload: &Payload,
     ) -> Result<Option<String>, ReplayError> {
-        let (run, seq) = (&record.run, record.seq);
         match payload {
             Payload::RunStarted(body) => self.started = Some(body.clone()),
             Payload::WorldInfoActivated(body) => {
@@ -267,10 +269,12 @@ impl Reading {
                 for file in &body.workspace {
                     workspace.extend(version(store, run, &file.path).await?);
                 }
-                return self.end(store, record, (&body.call_id, &body.result_file.path), workspace).await;
+                return self.end(store, (run, seq), (&body.call_id, &body.result_file.path), workspace).await;
             }
             Payload::ToolCallFailed(body) => {
-                return self.end(store, record, (&body.call_id, &body.result_file.path), Vec::new()).await;
+                return self
+                    .end(store, (run, seq), (&body.call_id, &body.result_file.path), Vec::new())
+                    .await;
             }
             Payload::ChatCommitted(_) => self.committed = true,
             Payload::InvocationEnded(body) => self.agent(&body.invocation).status = Some(body.status),
@@ -314,16 +318,16 @@ impl Reading {
     async fn end(
         &mut self,
         store: &dyn Store,
-        record: &SealedRecord,
+        (run, seq): (&RunId, u64),
         (call, path): (&CallId, &str),
         workspace: Vec<WorkspaceVersion>,
     ) -> Result<Option<String>, ReplayError> {
-        let result: ToolResult = stored_json(store, &record.run, record.seq, path).await?;
+        let result: ToolResult = stored_json(store, run, seq, path).await?;
         let content = result.text();
         let call = self.call(call);
         call.end = Some(RecordedEnd { result, workspace });
         if let Some(span) = &mut call.span {
-            span.end = record.seq;
+            span.end = seq;
         }
         Ok(Some(content))
     }
