@@ -35,6 +35,9 @@ pub async fn results_of(
     Ok(results)
 }
 
+/// How many records of a run tell what it begins with: its start, and the chat that it may hold.
+const FIRST: u32 = 2;
+
 /// What a session's conversation begins with: the first prompt, or the first message of a chat that was brought along. None where
 /// there is no conversation, or its beginning was taken away.
 ///
@@ -42,13 +45,17 @@ pub async fn results_of(
 /// The journal cannot be read.
 pub async fn opening_of(store: &dyn Store, session: &SessionId) -> Result<Option<String>, EngineError> {
     for run in store.runs(Some(session)).await? {
-        let records = store.records(&run.id).await?;
-        if let Some(chat) = imported::chat(store, &run.id, &records).await? {
-            let mut texts = chat.messages.into_iter().map(|message| message.text);
-            return Ok(texts.find(|text| !text.trim().is_empty()));
+        let first = store.first_records(&run.id, FIRST).await?;
+        if first.iter().any(|record| record.kind == "chat_imported") {
+            // Such a run holds the chat and little else.
+            let records = store.records(&run.id).await?;
+            if let Some(chat) = imported::chat(store, &run.id, &records).await? {
+                let mut texts = chat.messages.into_iter().map(|message| message.text);
+                return Ok(texts.find(|text| !text.trim().is_empty()));
+            }
         }
         let Some((kind, bytes)) =
-            records.first().and_then(|first| Some((&first.kind, first.payload.as_deref()?)))
+            first.first().and_then(|first| Some((&first.kind, first.payload.as_deref()?)))
         else {
             continue;
         };

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use haft_core::chat::{ChatFile, ChatMessage, ChatRole, read_chat_file};
@@ -10,9 +11,12 @@ use haft_core::lorebook::{BookError, Lorebook, Lorebooks, WorldInfoActivation, r
 use haft_core::message::Message;
 use haft_core::profile::Reuse;
 use haft_core::{Payload, RunId, Services, SessionId, ToolId, ToolRegistry};
-use haft_engine::{Engine, EngineError, EngineParts, Session, SessionChoice, chat_file, conversation};
+use haft_engine::{
+    Engine, EngineError, EngineParts, Session, SessionChoice, chat_file, conversation, opening_of,
+};
+use haft_store::MemoryStore;
 use serde_json::json;
-use support::{FakeModel, TestIds, World, call, says};
+use support::{FailingStore, FakeModel, TestIds, World, call, says};
 
 const GROUP: &str = concat!(
     r#"{"user_name":"Ada","character_name":"Keeper","chat_metadata":{}}"#,
@@ -100,6 +104,27 @@ fn assistant(text: &str) -> Message {
         call_ids: Vec::new(),
         provider_metadata: None,
     }
+}
+
+#[tokio::test]
+async fn what_a_session_begins_with_is_told_by_its_first_records() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new()), u32::MAX));
+    let world = World::over(store.clone());
+    let session = world.session().await;
+    session.calls(vec![call("echo", json!({"text": "x"}))], world.options()).wait().await.unwrap();
+    let opening = async |id: &SessionId| {
+        store.read_whole.store(0, Ordering::Relaxed);
+        let opening = opening_of(store.as_ref(), id).await.unwrap();
+        (opening, store.read_whole.load(Ordering::Relaxed))
+    };
+    // Calls alone are no conversation.
+    assert_eq!(opening(session.id()).await, (None, 0));
+    for prompt in ["Good morning.", "And now?"] {
+        say(&world, &session, prompt).await;
+    }
+    assert_eq!(opening(session.id()).await, (Some("Good morning.".to_owned()), 0));
+    let (chat, _) = import(&world, GROUP).await;
+    assert_eq!(opening(&chat).await, (Some("Who is there?".to_owned()), 1));
 }
 
 // CHT-01, CHT-02

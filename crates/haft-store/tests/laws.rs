@@ -136,6 +136,12 @@ async fn a_batch_is_stored_whole_and_chained(store: &dyn Audited) {
     assert_eq!(kinds, ["run_started", "context_assembled", "tool_call_requested", "tool_call_started"]);
     assert_eq!(check_chain(&writer.run, &records), Ok(started.head()));
     assert_eq!(records[2..], *started.records());
+    for most in 0..6 {
+        let first: Vec<_> = records.iter().take(most as usize).cloned().collect();
+        assert_eq!(store.first_records(&writer.run, most).await, Ok(first));
+    }
+    assert_eq!(store.first_records(&writer.run, u32::MAX).await, Ok(records.clone()));
+    assert_eq!(store.first_records(&RunId::new("r_9"), 1).await, Ok(vec![]));
     let expected = RunRow {
         id: writer.run.clone(),
         session: lease.session.clone(),

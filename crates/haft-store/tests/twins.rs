@@ -147,6 +147,7 @@ async fn state(store: &dyn Twin, now: u64) -> Vec<String> {
     }
     for run in store.runs(None).await.unwrap() {
         seen.push(format!("{:?}", store.records(&run.id).await));
+        seen.push(format!("{:?}", store.first_records(&run.id, 2).await));
         seen.push(format!("{:?}", store.files(&run.id).await));
     }
     for name in names(store) {

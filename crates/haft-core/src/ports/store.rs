@@ -206,6 +206,18 @@ pub trait JournalRows: Send + Sync {
     fn append<'a>(&'a self, lease: &'a Lease, batch: Batch) -> BoxFuture<'a, Result<Committed, StoreError>>;
     /// All records of a run, in order.
     fn records<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>>;
+    /// The first records of a run, at most `most` of them, in order. A store that can do so reads no others.
+    fn first_records<'a>(
+        &'a self,
+        run: &'a RunId,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        Box::pin(async move {
+            let mut records = self.records(run).await?;
+            records.truncate(most as usize);
+            Ok(records)
+        })
+    }
     /// Runs, oldest first: of a session, or all.
     fn runs<'a>(&'a self, session: Option<&'a SessionId>) -> BoxFuture<'a, Result<Vec<RunRow>, StoreError>>;
     /// One file of a run workspace.

@@ -17,6 +17,8 @@ pub struct FailingStore {
     pub blind: AtomicBool,
     /// Projects cannot be read.
     pub lost: AtomicBool,
+    /// Runs that were read whole.
+    pub read_whole: AtomicU32,
 }
 
 impl FailingStore {
@@ -26,6 +28,7 @@ impl FailingStore {
             left: AtomicU32::new(commits),
             blind: AtomicBool::new(false),
             lost: AtomicBool::new(false),
+            read_whole: AtomicU32::new(0),
         }
     }
 
@@ -74,7 +77,16 @@ impl JournalRows for FailingStore {
     }
 
     fn records<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        self.read_whole.fetch_add(1, Ordering::SeqCst);
         self.inner.records(run)
+    }
+
+    fn first_records<'a>(
+        &'a self,
+        run: &'a RunId,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        self.inner.first_records(run, most)
     }
 
     fn runs<'a>(&'a self, session: Option<&'a SessionId>) -> BoxFuture<'a, Result<Vec<RunRow>, StoreError>> {

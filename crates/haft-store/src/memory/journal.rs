@@ -23,6 +23,18 @@ impl JournalRows for MemoryStore {
         })
     }
 
+    fn first_records<'a>(
+        &'a self,
+        run: &'a RunId,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        Box::pin(async move {
+            let state = self.state();
+            let records = state.journals.get(run).map(|run| run.records.iter()).into_iter().flatten();
+            Ok(records.take(most as usize).cloned().collect())
+        })
+    }
+
     fn runs<'a>(&'a self, session: Option<&'a SessionId>) -> BoxFuture<'a, Result<Vec<RunRow>, StoreError>> {
         Box::pin(async move {
             let state = self.state();

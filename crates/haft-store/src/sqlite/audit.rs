@@ -57,7 +57,7 @@ impl AuditSource for Snapshot<'_> {
 
     fn record_rows(&self, run: &RunId) -> Result<Vec<Row<RecordRow>>, StoreError> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
-        record_rows(connection, run).map_err(on(&self.database))
+        record_rows(connection, run, None).map_err(on(&self.database))
     }
 
     fn file_rows(&self, run: &RunId) -> Result<Vec<Row<FileRow>>, StoreError> {
@@ -171,9 +171,14 @@ fn collect<T>(
 
 const SELECT_RECORD: &str = "SELECT session, seq, kind, payload, payload_sha256, time, prev, hash, v, number FROM journal WHERE run = ?1";
 
-/// All rows of a run, by number.
-pub(super) fn record_rows(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<Row<RecordRow>>> {
-    let sql = format!("{SELECT_RECORD} ORDER BY seq");
+/// The rows of a run, by number: all of them, or the first ones.
+pub(super) fn record_rows(
+    connection: &Connection,
+    run: &RunId,
+    most: Option<u32>,
+) -> rusqlite::Result<Vec<Row<RecordRow>>> {
+    let limit = most.map_or_else(String::new, |most| format!(" LIMIT {most}"));
+    let sql = format!("{SELECT_RECORD} ORDER BY seq{limit}");
     collect(connection, &sql, Some(run.as_str()), |row| record_row_of(run, row))
 }
 

@@ -10,6 +10,7 @@ use haft_core::{ArtifactVersion, Digest, RunId, SealedRecord, SessionId};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
 
+use super::audit::record_rows;
 use super::sessions::{live_session, set_until, touch};
 use super::{SqliteStore, on, read_time, stored_time};
 use crate::lease;
@@ -26,12 +27,15 @@ impl JournalRows for SqliteStore {
     }
 
     fn records<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
-        Box::pin(async move {
-            self.read(Vec::new, |connection| {
-                let rows = super::audit::record_rows(connection, run).map_err(on(&self.database()))?;
-                rows.into_iter().map(|row| readable(run, row).map(|row| row.record)).collect()
-            })
-        })
+        Box::pin(async move { self.read_records(run, None) })
+    }
+
+    fn first_records<'a>(
+        &'a self,
+        run: &'a RunId,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<SealedRecord>, StoreError>> {
+        Box::pin(async move { self.read_records(run, Some(most)) })
     }
 
     fn runs<'a>(&'a self, session: Option<&'a SessionId>) -> BoxFuture<'a, Result<Vec<RunRow>, StoreError>> {
@@ -78,6 +82,16 @@ impl JournalRows for SqliteStore {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), RedactionError>> {
         Box::pin(self.remove_payload(lease.clone(), run.clone(), seq, reason.to_owned(), now))
+    }
+}
+
+impl SqliteStore {
+    /// The records of a run, in order: all of them, or the first ones.
+    fn read_records(&self, run: &RunId, most: Option<u32>) -> Result<Vec<SealedRecord>, StoreError> {
+        self.read(Vec::new, |connection| {
+            let rows = record_rows(connection, run, most).map_err(on(&self.database()))?;
+            rows.into_iter().map(|row| readable(run, row).map(|row| row.record)).collect()
+        })
     }
 }
 
