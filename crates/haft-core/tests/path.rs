@@ -205,6 +205,10 @@ fn arguments_that_do_not_fit_become_a_result_that_says_what_to_mend() {
     for (arguments, wanted) in [
         (json!({}), "text"),
         (json!({"text": "x", "nope": 1}), "nope"),
+        (
+            json!({"txet": "x"}),
+            "missing required parameter \"text\" (string); unknown parameter \"txet\" (did you mean \"text\"?)",
+        ),
         (json!({"text": "x", "mode": "c"}), "mode"),
         (json!({"text": "x", "count": "many"}), "count"),
     ] {

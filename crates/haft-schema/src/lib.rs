@@ -11,6 +11,8 @@ pub mod canonical;
 mod coerce;
 mod digest;
 pub mod json;
+#[cfg(feature = "validate")]
+mod meant;
 mod project;
 mod schema;
 mod text;

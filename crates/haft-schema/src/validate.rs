@@ -1,16 +1,19 @@
 //! Validation of prepared arguments against a schema that was compiled once (COE-05, COE-06).
 //!
 //! It must not change values and must not fetch anything. The good path allocates nothing; only a failure costs, and
-//! gives messages that a model can act on: the parameter, what came, what was expected, what is allowed.
+//! gives messages that a model can act on: the parameter, what came, what was expected, what is allowed, and which parameter a
+//! misspelt one was meant to be.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{Retrieve, Uri, ValidationError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::meant::meant;
 use crate::{Schema, SchemaError, View, canonical};
 
 /// Violations named in one text, at most.
@@ -78,6 +81,9 @@ pub struct Violation {
 pub struct Violations {
     /// At least one.
     pub list: Vec<Violation>,
+    /// Clauses about parameters that the schema lets pass and does not know, where one that it demands is absent: they may have been
+    /// meant for it.
+    pub notes: Vec<String>,
 }
 
 /// Refuses to fetch, whatever features of the validator another crate turns on.
@@ -130,15 +136,21 @@ impl Validator {
             return Ok(());
         }
         let mut list: Vec<Violation> = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        let mut told: HashSet<String> = HashSet::new();
         for error in self.compiled.iter_errors(arguments) {
             for violation in describe(self.schema.view(), &error) {
                 if !list.contains(&violation) {
                     list.push(violation);
                 }
             }
+            let misses_one = matches!(error.kind(), ValidationErrorKind::Required { .. });
+            if misses_one && told.insert(error.instance_path().as_str().to_owned()) {
+                notes.extend(notes_on(self.schema.view(), &error));
+            }
         }
         list.sort_by_key(|violation| violation.kind);
-        Err(Violations { list })
+        Err(Violations { list, notes })
     }
 }
 
@@ -151,14 +163,16 @@ impl fmt::Debug for Validator {
 impl fmt::Display for Violations {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Invalid arguments: ")?;
-        for (index, violation) in self.list.iter().take(SHOWN).enumerate() {
+        let clauses = self.list.iter().map(|violation| &violation.message).chain(&self.notes);
+        for (index, clause) in clauses.take(SHOWN).enumerate() {
             if index > 0 {
                 formatter.write_str("; ")?;
             }
-            formatter.write_str(&violation.message)?;
+            formatter.write_str(clause)?;
         }
-        if self.list.len() > SHOWN {
-            write!(formatter, "; and {} more", self.list.len() - SHOWN)?;
+        let all = self.list.len() + self.notes.len();
+        if all > SHOWN {
+            write!(formatter, "; and {} more", all - SHOWN)?;
         }
         formatter.write_str(".")
     }
@@ -202,7 +216,14 @@ fn describe(root: View<'_>, error: &ValidationError<'_>) -> Vec<Violation> {
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().map(|name| unknown(view, &join(&place, name), value.get(name))).collect()
+            let declared = declared_in(view);
+            let absent = absent_from(&declared, value.as_object());
+            let of_name = |(index, name): (usize, &String)| {
+                // Nobody reads more.
+                let meant = (index < SHOWN).then(|| meant(name, absent.iter().copied())).flatten();
+                unknown(&declared, &join(&place, name), value.get(name), meant)
+            };
+            unexpected.iter().enumerate().map(of_name).collect()
         }
         _ => vec![wrong_value(view, place, value, error)],
     }
@@ -222,23 +243,53 @@ fn missing(view: Option<View<'_>>, parameter: &str, name: &str) -> Violation {
     }
 }
 
-fn unknown(view: Option<View<'_>>, parameter: &str, value: Option<&Value>) -> Violation {
-    let allowed: Vec<String> = view
-        .map(|view| view.properties().iter().map(|property| property.name.to_owned()).collect())
-        .unwrap_or_default();
-    let known = if allowed.is_empty() {
-        "no parameters are taken here".to_owned()
-    } else {
-        format!("the parameters are: {}", allowed.join(", "))
-    };
+fn unknown(declared: &[&str], parameter: &str, value: Option<&Value>, meant: Option<&str>) -> Violation {
     Violation {
         kind: ViolationKind::Unknown,
         parameter: parameter.to_owned(),
         got: value.map(shown),
         expected: "no such parameter".to_owned(),
-        allowed,
-        message: format!("unknown parameter {parameter:?}, {known}"),
+        allowed: declared.iter().map(|name| (*name).to_owned()).collect(),
+        message: unknown_clause(declared, parameter, meant),
     }
+}
+
+fn unknown_clause(declared: &[&str], parameter: &str, meant: Option<&str>) -> String {
+    let meant = meant.map_or_else(String::new, |name| format!(" (did you mean {name:?}?)"));
+    let known = if declared.is_empty() {
+        "no parameters are taken here".to_owned()
+    } else {
+        format!("the parameters are: {}", declared.join(", "))
+    };
+    format!("unknown parameter {:?}{meant}, {known}", shortened(parameter, SHOWN_VALUE))
+}
+
+/// A clause for each parameter beside an absent one that the schema lets pass and does not declare. One of a schema that says what
+/// others may hold is told only where it is near to a declared one.
+fn notes_on(root: View<'_>, error: &ValidationError<'_>) -> Vec<String> {
+    let (Some(view), place) = locate(root, error) else { return Vec::new() };
+    let instance = error.instance();
+    // What a closed schema does not know is a broken rule already.
+    let Some(given) = instance.as_object().filter(|_| !view.is_closed()) else { return Vec::new() };
+    let declared = declared_in(Some(view));
+    let absent = absent_from(&declared, Some(given));
+    let takes_others =
+        view.said("additionalProperties").is_some() || view.said("patternProperties").is_some();
+    let undeclared = given.keys().filter(|name| !declared.contains(&name.as_str()));
+    let clause = |name: &String| {
+        let meant = meant(name, absent.iter().copied());
+        (meant.is_some() || !takes_others).then(|| unknown_clause(&declared, &join(&place, name), meant))
+    };
+    undeclared.take(SHOWN).filter_map(clause).collect()
+}
+
+fn declared_in<'a>(view: Option<View<'a>>) -> Vec<&'a str> {
+    view.map(|view| view.properties().iter().map(|property| property.name).collect()).unwrap_or_default()
+}
+
+/// Those of `declared` that were not given: a name was meant for one of them.
+fn absent_from<'a>(declared: &[&'a str], given: Option<&Map<String, Value>>) -> Vec<&'a str> {
+    declared.iter().copied().filter(|name| given.is_none_or(|given| !given.contains_key(*name))).collect()
 }
 
 fn wrong_value(
@@ -380,6 +431,73 @@ mod tests {
         );
     }
 
+    // COE-05: what was misspelt is named, and what it was meant to be where that is plain; values stay where they are.
+    #[test]
+    fn a_misspelt_parameter_is_told_with_the_one_that_was_meant() {
+        assert_eq!(
+            messages(&json!({"qurey": "x", "limits": 3, "extra": 1})),
+            [
+                "missing required parameter \"query\" (string)",
+                "unknown parameter \"qurey\" (did you mean \"query\"?), the parameters are: query, limit, mode, tags, size",
+                "unknown parameter \"limits\" (did you mean \"limit\"?), the parameters are: query, limit, mode, tags, size",
+                "unknown parameter \"extra\", the parameters are: query, limit, mode, tags, size",
+            ]
+        );
+        // One that is there already was not meant.
+        assert_eq!(
+            messages(&json!({"query": "x", "qurey": "y"})),
+            ["unknown parameter \"qurey\", the parameters are: query, limit, mode, tags, size"]
+        );
+    }
+
+    fn text_of(schema: Value, arguments: &Value) -> Option<String> {
+        let validator = Validator::compile(&Schema::new(schema).unwrap()).unwrap();
+        validator.validate(arguments).err().map(|violations| violations.to_string())
+    }
+
+    // COE-05, CONFLICT-22: a schema that lets others pass refuses none of them, and tells of them where a demanded one is absent.
+    #[test]
+    fn an_open_schema_tells_what_it_does_not_know_where_something_is_missing() {
+        let schema = || {
+            json!({
+                "type": "object", "required": ["query"],
+                "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+            })
+        };
+        let text = |arguments: Value| text_of(schema(), &arguments);
+        let missing = "Invalid arguments: missing required parameter \"query\" (string)";
+        assert_eq!(
+            text(json!({"qurey": "x", "limit": 1})),
+            Some(format!(
+                "{missing}; unknown parameter \"qurey\" (did you mean \"query\"?), the parameters are: query, limit."
+            ))
+        );
+        let named = "unknown parameter \"text\", the parameters are: query, limit";
+        assert_eq!(text(json!({"text": "x"})), Some(format!("{missing}; {named}.")));
+        assert_eq!(text(json!({})), Some(format!("{missing}.")));
+        assert_eq!(text(json!({"query": "x", "limt": 1})), None);
+        let violations = Validator::compile(&Schema::new(schema()).unwrap()).unwrap();
+        let violations = violations.validate(&json!({"text": "x"})).unwrap_err();
+        assert_eq!((violations.list.len(), violations.notes), (1, vec![named.to_owned()]));
+    }
+
+    #[test]
+    fn a_schema_that_says_what_others_hold_tells_of_a_slip_alone() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"env": {
+                "type": "object", "required": ["PATH", "LANG"], "properties": {"PATH": {}, "LANG": {}},
+                "additionalProperties": {"type": "string"},
+            }},
+        });
+        assert_eq!(
+            text_of(schema, &json!({"env": {"PAHT": "/bin", "HOME": "/home"}})).unwrap(),
+            "Invalid arguments: missing required parameter \"env.PATH\" (any); \
+             missing required parameter \"env.LANG\" (any); \
+             unknown parameter \"env.PAHT\" (did you mean \"PATH\"?), the parameters are: PATH, LANG."
+        );
+    }
+
     #[test]
     fn a_violation_carries_its_parts() {
         let violations = validator().validate(&json!({"query": "x", "mode": "medium"})).unwrap_err();
@@ -415,6 +533,8 @@ mod tests {
         let many: serde_json::Map<_, _> = (0..50).map(|index| (format!("p{index}"), json!(1))).collect();
         let text = validator().validate(&Value::Object(many)).unwrap_err().to_string();
         assert!(text.ends_with("; and 31 more."), "{text}");
+        let text = validator().validate(&json!({"é".repeat(5_000): 1})).unwrap_err().to_string();
+        assert!(text.chars().count() < 300, "{text}");
     }
 
     #[test]
