@@ -229,7 +229,8 @@ fn main() -> ExitCode {
                             .time(|| drop(std::hint::black_box(pieces(Dialect::Auto, text, piece, &tools))))
                             .as_secs_f64()
                     };
-                    once().min(once()) * 1000.0
+                    // The least of four: what else runs on the machine only adds.
+                    (0..4).map(|_| once()).fold(f64::INFINITY, f64::min) * 1000.0
                 };
                 let (small, large) = (time(&half), time(&full));
                 let shown: String = flood.chars().take(40).collect();

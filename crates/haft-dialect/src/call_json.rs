@@ -232,10 +232,7 @@ pub(crate) fn named<'a>(
     mut entries: Vec<(Cow<'a, str>, Literal<'a>)>,
     tools: &ToolSet,
 ) -> JsonCall<'a> {
-    let (name, id) = match name_and_id(written) {
-        (None, _) if tools.declares(written) => (Some(written), None),
-        found => found,
-    };
+    let (name, id) = name_and_id(written, tools);
     let name = name.map(|name| bare_name(name, tools));
     let tool = name.and_then(|name| tools.resolve(name)).map(|(tool, _)| tool);
     // Name and arguments alone, and the name again: the whole call, whatever the tool's parameters are called.
@@ -289,17 +286,16 @@ fn repeats(entries: &[(Cow<'_, str>, Literal<'_>)], name: &str, tools: &ToolSet)
         && name_of(said.0, said.1).is_some_and(|inner| same_name(&inner, name, tools))
 }
 
-/// The name and the id in the head of a call: `functions.N:0`, `N:0`, `N`; an id alone is no name.
-pub(crate) fn name_and_id(written: &str) -> (Option<&str>, Option<&str>) {
-    if written.starts_with("call_") || written.starts_with("chatcmpl-tool-") {
-        return (None, Some(written));
-    }
-    match written.rsplit_once(':') {
+/// The name and the id in the head of a call: `functions.N:0`, `N:0`, `N`; an id alone is no name, unless a tool is called so.
+pub(crate) fn name_and_id<'a>(written: &'a str, tools: &ToolSet) -> (Option<&'a str>, Option<&'a str>) {
+    let (name, id) = match written.rsplit_once(':') {
         Some((name, index)) if !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()) => {
-            (Some(name), Some(written))
+            (name, Some(written))
         }
-        _ => (Some(written), None),
-    }
+        _ => (written, None),
+    };
+    let is_id = written.starts_with("call_") || written.starts_with("chatcmpl-tool-");
+    if is_id && !tools.declares(name) { (None, Some(written)) } else { (Some(name), id) }
 }
 
 /// The name without the prefix that some dialects write before every name.

@@ -117,6 +117,11 @@ impl<'a, 'n> Draft<'a, 'n> {
         self.given.iter().any(|(given, ..)| given == name)
     }
 
+    /// Whether the key of a pair was given last.
+    pub(crate) fn awaits_value(&self) -> bool {
+        self.given.last().is_some_and(|(name, ..)| name == "arg_key")
+    }
+
     /// Whether the schema gives a parameter a type.
     pub(crate) fn is_typed(&self, name: &str) -> bool {
         self.tool.and_then(|tool| tool.parameter(name)).is_some_and(|(parameter, _)| !parameter.is_untyped)
@@ -190,15 +195,7 @@ impl<'a, 'n> Draft<'a, 'n> {
 
     /// Makes an outcome of the draft; two where a second container is meant for another call.
     pub(crate) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
-        // A declared name that stands in its envelope as plain text.
-        if self.name.is_none()
-            && let Some(stray) = self.stray.map(|stray| self.name_line(stray, names))
-            && (names.tools.resolve(stray).is_some() || self.is_foreign_name(stray, names))
-        {
-            self.set_name(Cow::Borrowed(stray), names);
-            self.repair(Repair::NameFromText);
-            self.stray = None;
-        }
+        self.name_from_stray(names);
         self.pair_keys();
         let span = Span { start: self.start, end };
         let name = self
@@ -217,6 +214,18 @@ impl<'a, 'n> Draft<'a, 'n> {
         into.push(self.call(name, ending, span));
         if second {
             into.push(Err(second_container(span)));
+        }
+    }
+
+    /// Takes a declared name that stands in its envelope as plain text.
+    pub(crate) fn name_from_stray(&mut self, names: &'n Names) {
+        if self.name.is_none()
+            && let Some(stray) = self.stray.map(|stray| self.name_line(stray, names))
+            && (names.tools.resolve(stray).is_some() || self.is_foreign_name(stray, names))
+        {
+            self.set_name(Cow::Borrowed(stray), names);
+            self.repair(Repair::NameFromText);
+            self.stray = None;
         }
     }
 
@@ -292,10 +301,6 @@ impl<'a, 'n> Draft<'a, 'n> {
                 Given::Text(text) => self.typed(key, Literal::String(text)),
                 Given::Json(literal) => self.typed(key, literal),
             };
-            let optional = known.is_some_and(|(parameter, _)| !parameter.required && !parameter.takes_null);
-            if value.is_null() && optional {
-                continue;
-            }
             match arguments.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(value);

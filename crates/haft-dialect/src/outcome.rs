@@ -159,6 +159,8 @@ repairs! {
     NameFromTag = "name_from_tag",
     /// DIA-05: `<name=…` instead of `<name>…`.
     TagEquals = "tag_equals",
+    /// The closing bracket of a tag was missing.
+    TagClosed = "tag_closed",
     /// DIA-06: a value without its own close tag.
     ValueClosed = "value_closed",
     /// A value without its own open tag.

@@ -53,8 +53,6 @@ pub(crate) struct Parameter {
     pub(crate) takes_text: bool,
     /// The schema says nothing about its type.
     pub(crate) is_untyped: bool,
-    /// Whether `null` is among its values.
-    pub(crate) takes_null: bool,
     pub(crate) required: bool,
 }
 
@@ -125,7 +123,6 @@ impl Tool {
                 name: property.name.to_owned(),
                 takes_text: property.schema.types().has(Type::String),
                 is_untyped: property.schema.types().is_any(),
-                takes_null: property.schema.types().has(Type::Null),
                 required: property.required,
             })
             .collect();

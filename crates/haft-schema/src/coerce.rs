@@ -170,7 +170,8 @@ fn scalar(types: TypeSet, text: &str) -> Option<Value> {
         return Some(Value::Bool(value));
     }
     let word = text.trim();
-    (types.has(Type::Null) && (word == "null" || word == "None")).then_some(Value::Null)
+    let is_null = word.eq_ignore_ascii_case("null") || word.eq_ignore_ascii_case("none");
+    (types.has(Type::Null) && is_null).then_some(Value::Null)
 }
 
 /// A list or an object written as text, also inside a JSON string.

@@ -188,6 +188,9 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
                     if tag.full_width {
                         self.draft.repair(Repair::FullWidthMarks);
                     }
+                    if tag.unclosed {
+                        self.draft.repair(Repair::TagClosed);
+                    }
                     let next = self.tag(&tag, at)?;
                     if let Next::At(after) = next {
                         self.last_end = after;
@@ -252,7 +255,8 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
                 end = source.len();
                 break;
             };
-            if tag_at(source, found)?.is_some() || cdata_at(source, found)?.is_some() {
+            let is_comment = source.byte(found + 1) == Some(b'!') && source.has_word(found, "<!--")?;
+            if is_comment || tag_at(source, found)?.is_some() || cdata_at(source, found)?.is_some() {
                 end = found;
                 break;
             }
@@ -362,6 +366,15 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         let value = self.loose.take().filter(|loose| {
             self.source.skip_blanks(loose.end) == at && self.source.skip_blanks(self.last_end) == loose.start
         });
+        if name == "arg_value"
+            && self.draft.awaits_value()
+            && let Some(value) = &value
+        {
+            self.draft.repair(Repair::ValueOpened);
+            self.draft.take_stray(value.text);
+            self.draft.give_text(Cow::Borrowed(name), Cow::Borrowed(value.text));
+            return true;
+        }
         let (Some((parameter, _)), Some(value)) = (known, value) else { return false };
         let given = self.draft.gives(name) || self.draft.gives(&parameter.name);
         if given && self.draft.has_repair(Repair::ValueOpened) || value.text.contains(&format!("<{name}")) {
@@ -428,6 +441,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             return Ok(self.container(tag));
         }
         if tag.name == TOOL_SEPARATOR {
+            self.draft.name_from_stray(self.names);
             return Ok(Next::At(tag.end));
         }
         let known = self.names.is_parameter(tag.name, tool)
@@ -438,6 +452,11 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         }
         if !known && is_think_tag(tag.name) {
             return self.thinking(tag);
+        }
+        // In the form where tools are tags, another declared one is the next call.
+        let next_call = !known && self.draft.raw_everywhere && self.draft.has_name();
+        if next_call && self.names.tools.declares(tag.name) {
+            return Ok(self.end_unclosed(at));
         }
         if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {
             self.draft.repair(Repair::NameFromTag);

@@ -45,14 +45,15 @@ impl<'a> CallReader<'a, '_, '_> {
         }
         let mut rest = Vec::new();
         for (key, value) in attributes(tag.attributes) {
-            match key {
-                "name" | "tool" | "tool_name" | "function" => {
-                    self.draft.repair(Repair::NameFromAttribute);
-                    self.draft.named_by_wrapper = true;
-                    self.draft.set_name(value, self.names);
-                }
-                "id" | "call_id" | "tool_call_id" => self.draft.id = Some(value.into_owned()),
-                _ => rest.push((key, value)),
+            let is_one_of = |keys: &[&str]| keys.iter().any(|known| key.eq_ignore_ascii_case(known));
+            if is_one_of(&["name", "tool", "tool_name", "function"]) {
+                self.draft.repair(Repair::NameFromAttribute);
+                self.draft.named_by_wrapper = true;
+                self.draft.set_name(value, self.names);
+            } else if is_one_of(&["id", "call_id", "tool_call_id"]) {
+                self.draft.id = Some(value.into_owned());
+            } else {
+                rest.push((key, value));
             }
         }
         for (key, value) in rest {
@@ -146,15 +147,15 @@ impl<'a> CallReader<'a, '_, '_> {
     /// An element that should carry a name: a call without one, unless its name follows in an element of its own.
     pub(crate) fn unnamed(&mut self, tag: &Tag<'a>, at: usize) -> Next {
         if std::mem::take(&mut self.element_closed) {
-            self.finish_for_sibling(at);
+            self.finish_for_sibling(at, Ending::Closed);
         }
         self.element_open = true;
         Next::At(tag.end)
     }
 
-    fn finish_for_sibling(&mut self, at: usize) {
+    fn finish_for_sibling(&mut self, at: usize, ending: Ending) {
         let finished = std::mem::replace(&mut self.draft, Draft::new(at));
-        finished.finish(Ending::Closed, at, self.names, &mut self.outcomes);
+        finished.finish(ending, at, self.names, &mut self.outcomes);
     }
 
     /// Before a name is set: a call that has one already is finished, and a sibling begins.
@@ -162,7 +163,7 @@ impl<'a> CallReader<'a, '_, '_> {
         if !self.draft.has_name() {
             // A call in an element without a name is malformed, and takes no name of another one.
             if std::mem::take(&mut self.element_closed) && !self.draft.is_untouched() {
-                self.finish_for_sibling(at);
+                self.finish_for_sibling(at, Ending::Closed);
             }
             return;
         }
@@ -183,7 +184,9 @@ impl<'a> CallReader<'a, '_, '_> {
             self.draft.repair(Repair::ParamsClosed);
             self.draft.container_open = false;
         }
-        self.finish_for_sibling(at);
+        // An element that was not closed is no proof that the call is whole.
+        let ending = if self.element_open { Ending::Unclosed } else { Ending::Closed };
+        self.finish_for_sibling(at, ending);
         if !closed || self.names.dialect == Dialect::ArtifactXml {
             self.draft.repair(Repair::SiblingsSplit);
         }

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use haft_schema::json::{self, Syntax};
+use haft_schema::json::{self, Literal, Syntax};
 
-use super::call::{CallReader, Next, Style};
+use super::call::{CallReader, Next};
 use super::names::{Names, same_tag};
 use super::tag::{Tag, TagKind, attributes, tag_at};
 use super::value::Value;
@@ -69,6 +69,23 @@ impl<'a> CallReader<'a, '_, '_> {
         }
     }
 
+    /// Where the next parameter begins inside of a value that opens it in the middle of a line and does not close it. It counts only where the call
+    /// could not be meant otherwise: the parameter is required and given nowhere else, or the value does not fit its own type.
+    fn next_inside(&mut self, name: &str, value: &str, end: usize) -> Reads<Option<usize>> {
+        let (Some(at), Some(tool)) = (self.values.inline, self.draft.tool) else { return Ok(None) };
+        let Some(opener) = tag_at(self.source, at)? else { return Ok(None) };
+        let inner = opener.carried_name().and_then(|inner| tool.parameter(&inner).map(|(inner, _)| inner));
+        let own = tool.parameter(name).map(|(parameter, _)| parameter);
+        let Some(inner) = inner
+            .filter(|inner| !self.draft.gives(&inner.name) && own.is_none_or(|own| own.name != inner.name))
+        else {
+            return Ok(None);
+        };
+        let fits = own.is_none_or(|own| own.takes_text || json::parse(value.trim(), Syntax::Literal).is_ok());
+        let counts = !fits || inner.required && !self.values.opens_again(&opener, end)?;
+        Ok(counts.then_some(at))
+    }
+
     pub(crate) fn parameter(&mut self, tag: &Tag<'a>) -> Reads<Next> {
         if self.draft.is_full() {
             self.draft.fault.get_or_insert(Fault::TooManyParameters);
@@ -108,7 +125,7 @@ impl<'a> CallReader<'a, '_, '_> {
             return Ok(Next::At(tag.end));
         }
         self.values.prefixed = tag.prefixed;
-        self.values.bare = self.style == Style::Bare && self.element_open;
+        self.values.bare = self.element_open;
         let is_string = tag.attribute("string");
         // `<parameter=key>` stands on a line of its own; other forms only where breaks stand at both ends.
         self.values.exact = is_string.is_some() || tag.equals.is_none();
@@ -118,9 +135,27 @@ impl<'a> CallReader<'a, '_, '_> {
         let is_json =
             is_string.is_some_and(|is| is.eq_ignore_ascii_case("false")) && !self.draft.is_typed(&name);
         match self.values.read(tag.name, from, self.draft.tool, self.ends)? {
+            Value::Whole { text, end, .. } if let Some(next) = self.next_inside(&name, &text, end)? => {
+                let text = self.source.slice(from, next);
+                self.draft.repair(Repair::ValueClosed);
+                self.draft.give_text(name, Cow::Borrowed(text.strip_prefix('\n').unwrap_or(text)));
+                self.last_end = next;
+                Ok(Next::At(next))
+            }
             Value::Whole { text, end, repair } => {
                 if let Some(repair) = repair {
                     self.draft.repair(repair);
+                }
+                if element
+                    && self.names.is_container(&name, self.draft.tool)
+                    && let Ok(Literal::Object(entries)) = json::parse(text.trim(), Syntax::Json)
+                {
+                    let entries = entries
+                        .into_iter()
+                        .map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned()));
+                    self.take_json(entries.collect(), false);
+                    self.last_end = end;
+                    return Ok(Next::At(end));
                 }
                 match is_json.then(|| json::parse(&text, Syntax::Json).ok()).flatten() {
                     Some(literal) => self.draft.give_literal(name, literal.into_owned()),

@@ -32,6 +32,8 @@ pub(crate) struct Tag<'a> {
     pub(crate) full_width: bool,
     /// The text ends inside of the tag.
     pub(crate) cut: bool,
+    /// Its closing bracket is missing.
+    pub(crate) unclosed: bool,
     /// The name stands behind a prefix.
     pub(crate) prefixed: bool,
 }
@@ -102,6 +104,7 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         end: from + length + 1,
         full_width: false,
         cut: false,
+        unclosed: false,
         prefixed: false,
     })
 }
@@ -145,6 +148,7 @@ fn tag_with_attributes_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         end: end + 1,
         full_width: false,
         cut: false,
+        unclosed: false,
         prefixed,
     })
 }
@@ -183,10 +187,19 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
         end: cursor.at,
         full_width: cursor.full_width,
         cut: false,
+        unclosed: false,
         prefixed: prefixed || full.len() > name.len(),
     };
     if name.is_empty() && !(closing && cursor.source.ends_at(cursor.at)?) {
         return Ok(None);
+    }
+    // `<function = name>`
+    let blanks = source.rest(cursor.at).bytes().take_while(|byte| *byte == b' ').count();
+    if blanks > 0 && ASSIGNING.contains(&tag.name) {
+        source.ends_at(cursor.at + blanks)?;
+        if source.byte(cursor.at + blanks) == Some(b'=') {
+            cursor.at += blanks;
+        }
     }
     if kind == TagKind::Open && cursor.take('=', '＝') {
         return cursor.equals(tag);
@@ -199,12 +212,29 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     cursor.finish(&mut tag).map(|found| found.then_some(tag))
 }
 
+/// Elements whose name stands behind `=` in Qwen's form.
+const ASSIGNING: [&str; 2] = ["function", "parameter"];
+
+/// Whether a text up to the end of its line is the name behind `=` in an element of that form.
+fn assigns_name(tag: &str, text: &str) -> bool {
+    let name = text.trim_matches(is_blank);
+    let is_name = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    ASSIGNING.contains(&tag) && !name.is_empty() && name.chars().all(is_name)
+}
+
 /// Names behind which a suffix may stand: `<tool_call:model>`.
 const SUFFIXED: [&str; 6] = ["tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value", "think"];
 
-/// The name without the family that stands before the names of pairs: `<longcat_arg_key>`.
+/// The elements of pairs of keys and values, and what stands before them.
+pub(super) const PAIRED: [&str; 3] = ["arg_key", "arg_value", "tool_sep"];
+
+/// The name of an element of pairs in any case, without the family that stands before it (`<longcat_arg_key>`); others as they are.
 fn without_family(name: &str) -> &str {
-    name.strip_prefix("longcat_").filter(|pair| matches!(*pair, "arg_key" | "arg_value")).unwrap_or(name)
+    let bare = name.strip_prefix("longcat_").unwrap_or(name);
+    if !(7..=9).contains(&bare.len()) {
+        return name;
+    }
+    PAIRED.into_iter().find(|pair| pair.eq_ignore_ascii_case(bare)).unwrap_or(name)
 }
 
 struct Cursor<'a> {
@@ -310,6 +340,7 @@ impl<'a> Cursor<'a> {
                 (None, '<' | '＜') => {
                     // `</query` with its bracket missing, right before the next tag.
                     tag.end = self.at;
+                    tag.unclosed = true;
                     return Ok(self.source.slice(from, self.at).chars().all(is_blank));
                 }
                 // A name is followed by a blank or by the end of the tag, by nothing else.
@@ -353,6 +384,11 @@ impl<'a> Cursor<'a> {
                 (Some(open), character) if closes(open, character) => inside = None,
                 // `<parameter=key=` with its value on the next line.
                 (None, '\n') if self.source.slice(from, self.at).trim_end().ends_with('=') => break,
+                // `<function=name` with its bracket missing at the end of the line.
+                (None, '\n') if assigns_name(tag.name, self.source.slice(from, self.at)) => {
+                    tag.unclosed = true;
+                    break;
+                }
                 (Some(_) | None, '\n') => return Ok(None),
                 (None, '>' | '＞' | '<' | '＜') => break,
                 _ => {}

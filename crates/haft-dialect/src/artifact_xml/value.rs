@@ -9,7 +9,7 @@ use super::entity;
 use super::names::{Names, same_tag};
 use super::opened::Opened;
 use super::section::SectionEnds;
-use super::tag::{Tag, TagKind, cdata_at, skip_filling, skip_short_comments, tag_at};
+use super::tag::{PAIRED, Tag, TagKind, cdata_at, skip_filling, skip_short_comments, tag_at};
 use crate::Repair;
 use crate::marks::is_result_tag;
 use crate::scan::{Reads, Source, is_blank};
@@ -49,6 +49,8 @@ pub(crate) struct ValueReader<'a, 'n> {
     pub(crate) lone_break: bool,
     /// The open tag has a prefix before its name.
     pub(crate) prefixed: bool,
+    /// Where in the middle of a line the value just read opens another declared parameter, which it does not close.
+    pub(crate) inline: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +71,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             lone_break: false,
             bare: false,
             prefixed: false,
+            inline: None,
         }
     }
 
@@ -80,9 +83,15 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         tool: Option<&Tool>,
         ends: &mut SectionEnds,
     ) -> Reads<Value<'a>> {
+        self.inline = None;
         let first = skip_short_comments(self.source, start)?;
         if let Some(content) = cdata_at(self.source, first)? {
-            return self.sections(name, content, tool, ends);
+            let value = self.sections(name, content, tool, ends)?;
+            // Where values are raw, a section that does not fill the value is text like any other.
+            if self.raw && !matches!(value, Value::Whole { .. }) {
+                return self.plain(name, start, tool, ends);
+            }
+            return Ok(value);
         }
         if self.source.byte(first) == Some(b'<')
             && let Some(again) = tag_at(self.source, first)?
@@ -152,6 +161,10 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             if let Some(content) = cdata_at(source, found)? {
                 let Some(end) = ends.next(source, content) else {
                     source.ends_at(source.len())?;
+                    if self.raw {
+                        at = content;
+                        continue;
+                    }
                     return Ok(Value::Cut { resume: source.len() });
                 };
                 sections.push((found, content, end));
@@ -166,6 +179,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             match self.look(name, tool, &tag, found, &mut search)? {
                 Look::On => {}
                 Look::End => {
+                    self.inline = search.inline.filter(|_| search.opened > 0);
                     let text = self.plain_text(start, found, &sections);
                     return Ok(Value::Whole { text, end: tag.end, repair: None });
                 }
@@ -278,7 +292,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             {
                 return Ok(Look::Next);
             }
-            TagKind::Open if own => search.opened += 1,
+            TagKind::Open if own => {
+                if search.opened + search.nested == 0 && self.names.carries_parameter(tag, tool) {
+                    search.inline = search.inline.or(Some(at));
+                }
+                search.opened += 1;
+            }
             // The value of a pair ends where the next key begins.
             TagKind::Open
                 if name == "arg_value"
@@ -397,6 +416,32 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             || self.source.bytes().get(..at).is_some_and(|before| before.ends_with(b">"))
     }
 
+    /// Whether an element opens again before the call ends.
+    pub(crate) fn opens_again(&mut self, opener: &Tag<'_>, from: usize) -> Reads<bool> {
+        self.searches += 1;
+        let name = opener.carried_name();
+        let mut at = from;
+        while let Some(found) = next_bracket(self.source, at).filter(|_| self.searches <= MAX_SEARCHES) {
+            let Some(tag) = tag_at(self.source, found)? else {
+                at = found + self.source.char_at(found).map_or(1, char::len_utf8);
+                continue;
+            };
+            at = tag.end;
+            let ends = self.names.wrapper(tag.name).is_some() || Names::is_named_element(tag.name);
+            match tag.kind {
+                TagKind::Close if ends && !tag.cut => return Ok(false),
+                TagKind::Open if same_tag(tag.name, opener.name) && tag.carried_name() == name => {
+                    return Ok(true);
+                }
+                TagKind::Close | TagKind::Open | TagKind::Empty => {}
+            }
+        }
+        if self.searches <= MAX_SEARCHES {
+            self.source.ends_at(self.source.len())?;
+        }
+        Ok(false)
+    }
+
     /// Whether a tag belongs to the grammar of a call.
     pub(crate) fn is_structure(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
         let name = tag.name;
@@ -413,9 +458,10 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             TagKind::Open | TagKind::Empty => {
                 self.names.is_parameter(name, tool)
                     || Names::is_name_tag(name)
-                    || Names::is_parameter_element(name)
+                    || (Names::is_parameter_element(name) || Names::is_named_element(name))
                         && (tag.equals.is_some() || !tag.attributes.is_empty())
                     || is_result_tag(name)
+                    || PAIRED.contains(&name)
                     || tool.is_none()
             }
         }
@@ -437,7 +483,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
     /// The text of a value without CDATA: as it is if the value is raw, else trimmed, entities decoded, sections inside it kept as they are.
     fn plain_text(&self, start: usize, end: usize, sections: &[(usize, usize, usize)]) -> Cow<'a, str> {
         let source = self.source;
-        let inside: Vec<_> = sections.iter().filter(|(open, ..)| *open < end).collect();
+        let inside: Vec<_> = sections.iter().filter(|(open, ..)| *open < end && !self.raw).collect();
         if inside.is_empty()
             && let Some(content) = misspelled_section(source.slice(start, end).trim_matches(is_blank))
         {
@@ -476,6 +522,8 @@ struct PlainSearch {
     nested_at: Option<usize>,
     /// Elements of the value's own name opened inside of it.
     opened: u32,
+    /// The first of them that names a declared parameter.
+    inline: Option<usize>,
     /// Own close tags after which the grammar does not go on: where, and the offset after it.
     unfit: Vec<(usize, usize)>,
     /// The first own close tag without the prefix of the open tag, and the offset after it.

@@ -40,7 +40,7 @@ pub(super) struct Head<'a> {
 impl<'a> Head<'a> {
     /// Whether the name alone is a call: that of a tool that needs nothing, or one that nobody declared, where the form writes names so.
     pub(super) fn may_stand_alone(&self, form: Dialect, names: &Names) -> bool {
-        let (name, _) = call_json::name_and_id(self.written);
+        let (name, _) = call_json::name_and_id(self.written, &names.tools);
         let in_json = matches!(
             form,
             Dialect::Hermes
@@ -63,14 +63,14 @@ impl<'a> Head<'a> {
     }
 
     pub(super) fn is_declared(&self, names: &Names) -> bool {
-        let (name, _) = call_json::name_and_id(self.written);
+        let (name, _) = call_json::name_and_id(self.written, &names.tools);
         name.is_some_and(|name| names.tools.resolve(name).is_some())
     }
 
     /// Whether this is the name of the call that a value behind it stands for. A word is not, where nobody declared it and the value is a
     /// whole call; nor is the kind of a call, `function`.
     pub(super) fn names(&self, value: &Literal<'_>, names: &Names) -> bool {
-        let (Some(name), _) = call_json::name_and_id(self.written) else { return true };
+        let (Some(name), _) = call_json::name_and_id(self.written, &names.tools) else { return true };
         if names.tools.resolve(call_json::bare_name(name, &names.tools)).is_some() {
             return true;
         }
@@ -84,7 +84,7 @@ impl<'a> Head<'a> {
     }
 
     pub(super) fn name_draft<'n>(&self, draft: &mut Draft<'a, 'n>, names: &'n Names) {
-        let (name, id) = call_json::name_and_id(self.written);
+        let (name, id) = call_json::name_and_id(self.written, &names.tools);
         draft.id = self.id.or(id).map(str::to_owned);
         if let Some(name) = name.map(|name| call_json::bare_name(name, &names.tools)) {
             draft.set_name(std::borrow::Cow::Borrowed(name), names);
@@ -191,7 +191,7 @@ pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool
                 python::begins_declared(source, at, &names.tools)? || python::begins_keyword(source, at)?
             }
             Word::Name { end, marked: false, .. } => {
-                let (name, _) = call_json::name_and_id(source.slice(at, end));
+                let (name, _) = call_json::name_and_id(source.slice(at, end), &names.tools);
                 name.is_some_and(|name| names.tools.resolve(name).is_some())
             }
             Word::Prose => false,

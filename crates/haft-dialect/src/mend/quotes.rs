@@ -77,7 +77,10 @@ fn ends_value(rest: &str, container: Option<char>) -> Option<bool> {
                 None => next.starts_with('}'),
             }
         }
-        '}' | ']' | '｝' | '］' | '，' | ',' => true,
+        // Only the bracket of its own container stands right behind a value.
+        '}' | '｝' => container != Some('['),
+        ']' | '］' => container != Some('{'),
+        '，' | ',' => true,
         _ => false,
     })
 }

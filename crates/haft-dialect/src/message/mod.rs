@@ -421,7 +421,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let width = source.char_at(at).map_or(1, char::len_utf8);
         let Some(tag) = tag_at(source, at)? else {
-            self.pass(at + width);
+            // A bracket alone that ends the text behind a call would have become a mark of it.
+            if self.message.after_call && at + width == source.len() && source.ends_at(at + width)? {
+                self.skip(at + width);
+            } else {
+                self.pass(at + width);
+            }
             return Ok(());
         };
         let taken = match tag.kind {

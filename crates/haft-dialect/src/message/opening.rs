@@ -179,7 +179,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let Some((tool, _)) = self.names.tools.resolve(source.slice(at, found).trim_matches(is_blank)) else {
             return Ok(false);
         };
-        let Some(tag) = tag_at(source, found)?.filter(|tag| !tag.cut) else { return Ok(false) };
+        let next = skip_filling(source, found)?;
+        let Some(tag) = tag_at(source, next)?.filter(|tag| !tag.cut) else { return Ok(false) };
         Ok(match tag.kind {
             TagKind::Close => {
                 Names::is_name_tag(tag.name)
