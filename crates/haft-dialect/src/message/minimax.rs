@@ -1,23 +1,27 @@
 //! MiniMax M3: `]<]minimax[>[` stands before every tag, so that nothing in a value can be one. Values may hold elements: objects by their names, lists as
-//! `<item>`.
+//! `<item>`. Tags without the mark count only where those with it leave no reading.
 
-use haft_schema::View;
-use haft_schema::json::{Literal, MAX_DEPTH};
+mod value;
+
+use std::borrow::Cow;
 
 use super::{Output, Reader};
-use crate::Dialect;
 use crate::artifact_xml::call::Block;
-use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
-use crate::artifact_xml::value::{stands_between_breaks, without_layout as without_breaks};
+use crate::artifact_xml::names::Names;
+use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
 use crate::draft::{Draft, Ending, Fault};
+use crate::marks::is_result_tag;
 use crate::scan::{Reads, Source};
+use crate::{Dialect, Repair};
+use value::Read;
 
-const SPACE: &str = "]<]minimax[>[";
+/// Stands before every tag.
+pub(super) const SPACE: &str = "]<]minimax[>[";
 
-/// Elements of one call, at most.
-const MAX_ELEMENTS: usize = 10_000;
+/// Longest text between a wrapper and its first invocation, in bytes.
+const MAX_STRAY: usize = 400;
 
-impl<O: Output> Reader<'_, '_, '_, O> {
+impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// A tag of this form, if one begins here.
     pub(super) fn minimax(&mut self, at: usize) -> Reads<bool> {
         let source = self.source;
@@ -25,135 +29,199 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         let whole = source.byte(at) == Some(b']');
         let rest = if whole { SPACE } else { SPACE.get(1..).unwrap_or_default() };
         if !source.has_word(at, rest)? {
-            return Ok(false);
-        }
-        source.ends_at(at + rest.len())?;
-        let Some(tag) = tag_at(source, at + rest.len())? else {
-            self.skip(at + rest.len());
-            return Ok(true);
-        };
-        if tag.cut
-            && tag.kind != TagKind::Close
-            && self.message.tag_form == Some(Dialect::MinimaxM3)
-            && !self.output.has_outcomes()
-        {
-            return self.empty(at, tag.end);
-        }
-        if tag.kind == TagKind::Close || tag.cut {
-            self.skip(tag.end);
-            return Ok(true);
-        }
-        if self.names.wrapper(tag.name).is_some() {
-            // The wrapper says nothing that the invocations inside do not say.
-            let next = source.skip_blanks(tag.end);
-            if source.ends_at(next)? {
-                return self.empty(at, next);
+            // Half a mark behind a call belongs to it.
+            let cut = self.message.after_call && rest.starts_with(source.rest(at));
+            if cut {
+                self.skip(source.len());
             }
-            let begins = source.has_word(next, SPACE)? || source.byte(next) == Some(b'<');
-            if begins {
-                self.skip(next);
-                self.message.after_call = true;
-                self.message.tag_form = Some(Dialect::MinimaxM3);
+            return Ok(cut);
+        }
+        let from = at + rest.len();
+        source.ends_at(from)?;
+        let tag = tag_at(source, from)?;
+        if let Some(tag) = tag.filter(|tag| tag.kind != TagKind::Close && !tag.cut)
+            && !self.in_tilde_fence(at)
+        {
+            if let Some(block) = self.minimax_block(&tag, at)? {
+                self.take(block);
                 return Ok(true);
             }
-            return self.wrapper(&tag, crate::artifact_xml::names::Wrapper::Single, at);
+            if let Some(wrapper) = self.names.wrapper(tag.name) {
+                return self.wrapper(&tag, wrapper, at);
+            }
         }
-        let Some(name) = tag.carried_name() else {
-            self.skip(tag.end);
-            return Ok(true);
+        let closes = tag.is_none_or(|tag| tag.kind == TagKind::Close || tag.cut);
+        if !closes || self.is_mention(at) {
+            self.pass(from);
+        } else {
+            self.skip(tag.map_or(from, |tag| tag.end));
+        }
+        Ok(true)
+    }
+
+    /// The calls that a tag of this form opens, if it is not only mentioned; the tag is a wrapper or names a declared tool.
+    pub(super) fn minimax_block(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Option<Block>> {
+        let source = self.source;
+        let mut block = BlockReader {
+            cursor: Cursor { source, names: self.names, at: tag.end, elements: 0, cuts: 0, overread: 0 },
+            start: at,
+            last_end: tag.end,
+            block: Block { end: tag.end, outcomes: Vec::new(), form: Dialect::MinimaxM3 },
         };
-        let mut draft = Draft::new(at);
-        draft.set_name(name, self.names);
-        let mut cursor = Cursor { source, at: tag.end, elements: 0 };
-        let ending = cursor.invocation(&mut draft)?;
-        let end = cursor.at;
-        let mut outcomes = Vec::new();
-        draft.finish(ending, end, self.names, &mut outcomes);
-        self.take(Block { end, outcomes, form: Dialect::MinimaxM3 });
-        Ok(true)
-    }
-
-    fn empty(&mut self, at: usize, end: usize) -> Reads<bool> {
-        let mut draft = Draft::new(at);
-        draft.fault = Some(Fault::NoName);
-        let mut outcomes = Vec::new();
-        draft.finish(Ending::Unclosed, end, self.names, &mut outcomes);
-        self.take(Block { end, outcomes, form: Dialect::MinimaxM3 });
-        Ok(true)
+        if self.names.wrapper(tag.name).is_some() {
+            let next = skip_filling(source, tag.end)?;
+            if source.ends_at(next)? {
+                if self.is_mention(at) {
+                    return Ok(None);
+                }
+            } else if !block.cursor.begins_calls(next)? {
+                return Ok(None);
+            }
+            block.calls()?;
+        } else {
+            let declared = tag.carried_name().is_some_and(|name| self.names.tools.resolve(&name).is_some());
+            let next = skip_filling(source, tag.end)?;
+            let follows = !source.ends_at(next)? && block.cursor.mark_at(next)?.is_some();
+            if !Names::is_named_element(tag.name) || !declared || !follows {
+                return Ok(None);
+            }
+            block.call(tag)?;
+        }
+        self.message.ends.overread += block.cursor.overread;
+        Ok(Some(block.block))
     }
 }
 
-/// A value as it was meant: line breaks at both ends are layout.
-fn without_layout(text: &str) -> &str {
-    if stands_between_breaks(text) { without_breaks(text) } else { text }
+/// A tag, with the mark before it or without.
+struct Mark<'a> {
+    tag: Tag<'a>,
+    /// Where the tag begins, or the mark before it.
+    start: usize,
+    /// The mark stands before it.
+    spaced: bool,
 }
 
-struct Cursor<'a> {
+struct Cursor<'a, 'n> {
     source: Source<'a>,
+    names: &'n Names,
     at: usize,
     elements: usize,
+    /// Values whose end was looked for in vain, and the bytes that are read again behind them.
+    cuts: usize,
+    overread: usize,
 }
 
-/// What a piece of content is followed by.
-enum Mark<'a> {
-    Tag(Tag<'a>),
-    End,
-}
-
-impl<'a> Cursor<'a> {
-    /// The text up to the next tag of this form, and the tag.
-    fn content(&mut self) -> Reads<(&'a str, usize, Mark<'a>)> {
+impl<'a> Cursor<'a, '_> {
+    /// The next tag.
+    fn next_mark(&self, from: usize) -> Reads<Option<Mark<'a>>> {
         let source = self.source;
-        let from = self.at;
         let mut search = from;
         loop {
             let rest = source.bytes().get(search..).unwrap_or_default();
-            let Some(offset) = memchr::memmem::find(rest, SPACE.as_bytes()) else {
+            let Some(offset) = memchr::memchr(b'<', rest) else {
                 source.ends_at(source.len())?;
-                self.at = source.len();
-                return Ok((source.rest(from), source.len(), Mark::End));
+                return Ok(None);
             };
             let found = search + offset;
-            if let Some(tag) = tag_at(source, found + SPACE.len())? {
-                self.at = tag.end;
-                return Ok((source.slice(from, found), found, Mark::Tag(tag)));
+            let before = found.checked_sub(1).filter(|before| *before >= from);
+            let space = match before {
+                Some(before) if source.byte(before) == Some(b']') && source.has_word(before, SPACE)? => {
+                    Some(before)
+                }
+                _ => None,
+            };
+            let tag_start = space.map_or(found, |space| space + SPACE.len());
+            source.ends_at(tag_start)?;
+            if let Some(tag) = tag_at(source, tag_start)? {
+                return Ok(Some(Mark { tag, start: space.unwrap_or(found), spaced: space.is_some() }));
             }
-            search = found + SPACE.len();
+            search = tag_start.max(found + 1);
         }
     }
 
+    /// Whether calls of this form begin behind a wrapper: a tag with the mark, an element that names a tool, or text before one that is declared.
+    fn begins_calls(&self, next: usize) -> Reads<bool> {
+        let source = self.source;
+        if matches!(source.byte(next), Some(b'{' | b'[' | b'`')) {
+            return Ok(false);
+        }
+        let window = source.bytes().get(next..source.len().min(next + MAX_STRAY)).unwrap_or_default();
+        if memchr::memchr(b'<', window).is_none() {
+            if window.len() < MAX_STRAY {
+                source.ends_at(source.len())?;
+            }
+            return Ok(false);
+        }
+        let Some(mark) = self.next_mark(next)? else { return Ok(false) };
+        let named = mark.tag.kind == TagKind::Open && Names::is_named_element(mark.tag.name);
+        if mark.start == next {
+            return Ok(mark.spaced || named);
+        }
+        let declared = mark.tag.carried_name().is_some_and(|name| self.names.tools.resolve(&name).is_some());
+        Ok(mark.spaced && named && declared)
+    }
+
+    /// The tag that begins here.
+    fn mark_at(&self, at: usize) -> Reads<Option<Mark<'a>>> {
+        if !matches!(self.source.byte(at), Some(b'<' | b']')) {
+            return Ok(None);
+        }
+        Ok(self.next_mark(at)?.filter(|mark| mark.start == at))
+    }
+
+    /// Whether a tag opens or closes a call or a list of them.
+    fn is_structure(&self, tag: &Tag<'_>) -> bool {
+        let named = Names::is_named_element(tag.name)
+            && (tag.kind == TagKind::Close || tag.name == "invoke" || tag.carried_name().is_some());
+        named || self.names.wrapper(tag.name).is_some()
+    }
+
+    /// The parameters of one call, up to its close tag or to where it must end without one.
     fn invocation(&mut self, draft: &mut Draft<'a, '_>) -> Reads<Ending> {
+        let source = self.source;
         loop {
-            let (text, tag_start, mark) = self.content()?;
-            let Mark::Tag(tag) = mark else {
-                draft.stray_text(text);
+            let from = skip_filling(source, self.at)?;
+            let Some(Mark { tag, start, spaced }) = self.next_mark(from)? else {
+                draft.stray_text(without_half(source.rest(from)));
+                self.at = source.len();
                 return Ok(Ending::Unclosed);
             };
-            draft.stray_text(text);
+            draft.stray_text(source.slice(from, start));
+            self.at = tag.end;
             match tag.kind {
                 TagKind::Close if tag.cut => return Ok(Ending::Unclosed),
-                TagKind::Close => return Ok(Ending::Closed),
+                TagKind::Close if Names::is_named_element(tag.name) => return Ok(Ending::Closed),
+                TagKind::Close if self.names.wrapper(tag.name).is_some() => {
+                    self.at = start;
+                    return Ok(Ending::Closed);
+                }
+                TagKind::Close => draft.repair(Repair::StrayTagDropped),
                 TagKind::Open | TagKind::Empty if tag.cut => {
                     draft.fault.get_or_insert(Fault::CutInTag);
                     return Ok(Ending::Unclosed);
                 }
-                TagKind::Open | TagKind::Empty if matches!(tag.name, "invoke" | "tool_call") => {
+                TagKind::Open | TagKind::Empty
+                    if self.is_structure(&tag)
+                        && draft.tool.is_none_or(|tool| tool.parameter(tag.name).is_none()) =>
+                {
                     // The next call.
-                    self.at = tag_start;
+                    self.at = start;
                     return Ok(Ending::Unclosed);
+                }
+                // Markup in a stray text.
+                TagKind::Open | TagKind::Empty
+                    if !spaced
+                        && draft.tool.is_some_and(|tool| tool.parameter(&parameter_name(&tag)).is_none()) => {
                 }
                 TagKind::Empty => draft.give_text(tag.name.into(), "".into()),
                 TagKind::Open => {
-                    let name = tag.carried_name().unwrap_or(tag.name.into());
-                    let view = draft.tool.and_then(|tool| {
-                        let known = tool.parameter(&name).map_or(&*name, |(parameter, _)| &parameter.name);
-                        tool.declared.schema.view().property(known)
-                    });
-                    match self.value(tag.name, view, 0)? {
-                        Some(Literal::String(text)) => draft.give_text(name, text),
-                        Some(literal) => draft.give_literal(name, literal),
-                        None => {
+                    let name = parameter_name(&tag);
+                    match self.parameter(&tag, &name, spaced, draft)? {
+                        Read::Text(text) => draft.give_text(name, text.into()),
+                        Read::Literal(literal) => draft.give_literal(name, literal),
+                        Read::Cut(resume) => {
                             draft.fault.get_or_insert(Fault::CutInValue(name.into_owned()));
+                            self.at = resume;
                             return Ok(Ending::Unclosed);
                         }
                     }
@@ -161,56 +229,101 @@ impl<'a> Cursor<'a> {
             }
         }
     }
+}
 
-    /// The value of an element whose open tag was read: its text, or its elements.
-    fn value(&mut self, name: &str, view: Option<View<'_>>, depth: usize) -> Reads<Option<Literal<'a>>> {
-        let mut entries: Vec<(std::borrow::Cow<'a, str>, Literal<'a>)> = Vec::new();
-        let mut items = Vec::new();
-        self.elements += 1;
-        loop {
-            let from = self.at;
-            let (text, tag_start, mark) = self.content()?;
-            let Mark::Tag(tag) = mark else { return Ok(None) };
-            if depth > MAX_DEPTH || self.elements > MAX_ELEMENTS || tag.cut {
-                return Ok(None);
-            }
-            match tag.kind {
-                TagKind::Close => {
-                    if entries.is_empty() && items.is_empty() {
-                        return Ok(Some(Literal::String(without_layout(text).into())));
-                    }
-                    // A wrong closer is left to the parent.
-                    if !tag.name.eq_ignore_ascii_case(name) {
-                        self.at = tag_start;
-                    }
-                    let listed = entries.is_empty()
-                        || view.is_some_and(|view| view.types().has(haft_schema::Type::Array));
-                    return Ok(Some(if listed && entries.is_empty() {
-                        Literal::Array(items)
-                    } else if items.is_empty() {
-                        Literal::Object(entries)
-                    } else {
-                        return Ok(None);
-                    }));
-                }
-                TagKind::Empty => entries.push((tag.name.into(), Literal::String("".into()))),
-                TagKind::Open => {
-                    let is_item =
-                        tag.name == "item" && view.is_none_or(|view| view.property("item").is_none());
-                    let inner = if is_item {
-                        view.and_then(|view| view.item(items.len()))
-                    } else {
-                        view.and_then(|view| view.property(tag.name).or_else(|| view.additional()))
-                    };
-                    let Some(value) = self.value(tag.name, inner, depth + 1)? else { return Ok(None) };
-                    if is_item {
-                        items.push(value);
-                    } else {
-                        entries.push((tag.name.into(), value));
-                    }
-                }
-            }
-            debug_assert!(self.at > from || self.source.is_complete(), "every element moves on");
+/// The name of the parameter that a tag stands for.
+fn parameter_name<'a>(tag: &Tag<'a>) -> Cow<'a, str> {
+    tag.carried_name().unwrap_or(Cow::Borrowed(tag.name))
+}
+
+/// A text without the half of a tag in which it ends.
+fn without_half(text: &str) -> &str {
+    const CLOSER: &str = "]<]minimax[>[</";
+    let half =
+        (2..=CLOSER.len()).find(|length| CLOSER.get(..*length).is_some_and(|half| text.ends_with(half)));
+    half.and_then(|length| text.get(..text.len() - length)).unwrap_or(text)
+}
+
+/// Reads the calls of one wrapper.
+struct BlockReader<'a, 'n> {
+    cursor: Cursor<'a, 'n>,
+    start: usize,
+    /// The end of the last thing that was understood.
+    last_end: usize,
+    block: Block,
+}
+
+impl<'a> BlockReader<'a, '_> {
+    /// One call, whose open tag was read.
+    fn call(&mut self, tag: &Tag<'a>) -> Reads<()> {
+        let names = self.cursor.names;
+        let mut draft = Draft::new(self.start);
+        if let Some(name) = tag.carried_name() {
+            draft.set_name(name, names);
         }
+        self.cursor.at = tag.end;
+        let ending =
+            if tag.kind == TagKind::Empty { Ending::Closed } else { self.cursor.invocation(&mut draft)? };
+        self.block.end = self.cursor.at;
+        self.last_end = self.cursor.at;
+        draft.finish(ending, self.cursor.at, names, &mut self.block.outcomes);
+        Ok(())
+    }
+
+    /// A call that says nothing of itself.
+    fn nameless(&mut self, fault: Fault, end: usize) {
+        let mut draft = Draft::new(self.start);
+        draft.fault = Some(fault);
+        draft.finish(Ending::Unclosed, end, self.cursor.names, &mut self.block.outcomes);
+    }
+
+    /// The calls up to the close tag of the wrapper.
+    fn calls(&mut self) -> Reads<()> {
+        let source = self.cursor.source;
+        loop {
+            let from = skip_filling(source, self.cursor.at)?;
+            let Some(Mark { tag, start, spaced }) = self.cursor.next_mark(from)? else {
+                // Text behind the last call is not part of it; half a mark is.
+                let rest = source.slice(self.last_end, source.len());
+                let alone = without_half(rest).trim().is_empty();
+                self.block.end =
+                    if alone || self.block.outcomes.is_empty() { source.len() } else { self.last_end };
+                break;
+            };
+            let wrapper = self.cursor.names.wrapper(tag.name).is_some();
+            let named = Names::is_named_element(tag.name);
+            let declared =
+                tag.carried_name().is_some_and(|name| self.cursor.names.tools.resolve(&name).is_some());
+            self.cursor.at = tag.end;
+            match tag.kind {
+                TagKind::Close if wrapper || tag.cut => {
+                    self.block.end = tag.end;
+                    break;
+                }
+                TagKind::Open | TagKind::Empty if tag.cut => {
+                    if spaced {
+                        self.nameless(Fault::CutInTag, tag.end);
+                    }
+                    self.block.end = tag.end;
+                    break;
+                }
+                TagKind::Open | TagKind::Empty if wrapper || is_result_tag(tag.name) => {
+                    self.block.end = start;
+                    break;
+                }
+                TagKind::Open | TagKind::Empty if named && (spaced || start == from || declared) => {
+                    if !self.block.outcomes.is_empty() {
+                        self.start = start;
+                    }
+                    self.call(&tag)?;
+                }
+                // Marks between the calls say nothing.
+                TagKind::Close | TagKind::Open | TagKind::Empty => {}
+            }
+        }
+        if self.block.outcomes.is_empty() {
+            self.nameless(Fault::NoName, self.block.end);
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What in a message begins calls: a wrapper, a declared name without one, JSON at the start, a fence round it all.
 //! Everything else is text, also a tag that is only mentioned.
 
+use super::minimax::SPACE;
 use super::quoted::Fence;
 use super::shown::is_native;
 use super::{Mode, Output, Reader};
@@ -127,6 +128,14 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(false);
         }
         let next = skip_filling(self.source, tag.end)?;
+        // The mark of MiniMax M3 is missing before its wrapper alone.
+        if self.source.byte(next) == Some(b']')
+            && self.source.has_word(next, SPACE)?
+            && let Some(block) = self.minimax_block(tag, at)?
+        {
+            self.take(block);
+            return Ok(true);
+        }
         let carries_name = tag.equals.is_some() || !tag.attributes.is_empty();
         if self.source.ends_at(next)? {
             if !begins_line && !carries_name {
@@ -402,6 +411,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             let declared =
                 block.outcomes.iter().flatten().all(|call| self.names.tools.resolve(&call.name).is_some());
             return Ok(declared.then_some(block));
+        }
+        if source.byte(at) == Some(b']') && source.has_word(at, SPACE)? {
+            let Some(tag) = tag_at(source, at + SPACE.len())?.filter(|tag| tag.kind == TagKind::Open) else {
+                return Ok(None);
+            };
+            return self.minimax_block(&tag, at);
         }
         let is_token = token_at(source, at)?.is_some();
         if !is_token && matches!(source.byte(at), Some(b'{' | b'[')) {
