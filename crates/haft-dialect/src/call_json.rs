@@ -58,12 +58,11 @@ pub(crate) fn value_at(source: Source<'_>, at: usize) -> Reads<Result<Found<'_>,
     Ok(Err(first.unwrap_or(ReadError { position: 0, problem: json::Problem::Cut })))
 }
 
-/// Whether a text that cannot be read could be if more followed: it ends inside of a value, or in a word such as `Tru`.
+/// Whether a text that cannot be read could be if more followed: it ends inside of a value, in a word
+/// such as `Tru`, or in a number such as `2e-`.
 pub(crate) fn may_go_on(text: &str, error: &ReadError) -> bool {
-    error.is_cut()
-        || text
-            .get(error.position..)
-            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-' | b'_');
+    error.is_cut() || text.get(error.position..).is_some_and(|rest| rest.bytes().all(goes_on))
 }
 
 /// The calls that a value stands for: one object, a list of them, or an object that holds such a list.
@@ -82,9 +81,12 @@ pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<Jso
                 None => vec![call(entries, tools)],
             }
         }
-        Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::String(_) => {
-            vec![Err(NoCall::NoName)]
-        }
+        // A whole call that was encoded once more.
+        Literal::String(text) => match mend::object(Literal::String(text)).map(Literal::Object) {
+            Some(inner) if whole_call(&inner).is_some() => calls(inner, tools),
+            Some(_) | None => vec![Err(NoCall::NoName)],
+        },
+        Literal::Null | Literal::Bool(_) | Literal::Number(_) => vec![Err(NoCall::NoName)],
     }
 }
 
@@ -158,6 +160,11 @@ fn is_declaration(entries: &[(Cow<'_, str>, Literal<'_>)], tool: &Tool) -> bool 
     })
 }
 
+/// Whether a text begins with a key that gives a call's name.
+pub(crate) fn begins_with_name_key(text: &str) -> bool {
+    NAME_KEYS.iter().any(|key| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(['"', '\''])))
+}
+
 fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
     if !NAME_KEYS.contains(&key) {
         return None;
@@ -218,7 +225,6 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
             if all_known { rest } else { Vec::new() }
         }
         Some(Literal::Null) => Vec::new(),
-        Some(Literal::Array(items)) if items.is_empty() => Vec::new(),
         Some(value) => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
     };
     found.arguments.append(&mut again);
@@ -269,6 +275,11 @@ pub(crate) fn named<'a>(
             None => entries = vec![(key, value)],
         }
     }
+    // The name once more, and no arguments.
+    let repeats_name = |(key, value): &(Cow<'a, str>, Literal<'a>)| name_of(key, value).is_some();
+    if entries.iter().any(repeats_name) && entries.iter().all(says_nothing) {
+        entries.clear();
+    }
     call.arguments = entries;
     call
 }
@@ -304,7 +315,8 @@ pub(crate) fn bare_name<'a>(name: &'a str, tools: &ToolSet) -> &'a str {
     name.strip_prefix("functions.").filter(|_| !exact).unwrap_or(name)
 }
 
-fn same_name(left: &str, right: &str, tools: &ToolSet) -> bool {
+/// Whether two names mean the same tool.
+pub(crate) fn same_name(left: &str, right: &str, tools: &ToolSet) -> bool {
     let tool = |name| tools.resolve(name).map(|(tool, _)| &tool.declared.name);
     left == right || tool(left).is_some() && tool(left) == tool(right)
 }

@@ -43,10 +43,16 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             // Arguments that were encoded once more.
             Some(b'"') if self.head.is_some() => self.object(at),
             Some(b'"') if !self.read_any => self.without_brace(at),
+            Some(b'[') if self.head.is_some_and(|head| head.named && head.is_declared(self.names)) => {
+                self.object(at)
+            }
             Some(b'[') => self.list(at),
             Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
             Some(b'}' | b']' | b')') if self.read_any => {
                 self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
+                if at == self.last_end {
+                    self.last_end = at + 1;
+                }
                 Ok(Step::At(at + 1))
             }
             Some(b'`') if source.has_word(at, "```")? => self.fence_mark(at),

@@ -83,6 +83,13 @@ impl<'a> Head<'a> {
         }
     }
 
+    /// Whether a value is the whole call once more, its name with its arguments.
+    pub(super) fn is_repeated_in(&self, value: &Literal<'_>, names: &Names) -> bool {
+        let (Some(name), _) = call_json::name_and_id(self.written, &names.tools) else { return false };
+        let name = call_json::bare_name(name, &names.tools);
+        call_json::whole_call(value).is_some_and(|inner| call_json::same_name(&inner, name, &names.tools))
+    }
+
     pub(super) fn name_draft<'n>(&self, draft: &mut Draft<'a, 'n>, names: &'n Names) {
         let (name, id) = call_json::name_and_id(self.written, &names.tools);
         draft.id = self.id.or(id).map(str::to_owned);

@@ -61,6 +61,11 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
 
     /// A call whose first brace is missing, where a closing mark proves that the rest is there.
     pub(super) fn without_brace(&mut self, at: usize) -> Reads<Step> {
+        if let Ok(found) = call_json::value_at(self.source, at)?
+            && let [Ok(_)] = call_json::calls(found.literal.clone(), &self.names.tools).as_slice()
+        {
+            return self.object(at);
+        }
         let region = self.region(at)?;
         let text = format!("{{{}", self.source.slice(at, region.end));
         let literal = match call_json::value_at(Source::new(&text, true), 0) {
@@ -94,15 +99,15 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         self.close(end, Ending::Closed)
     }
 
-    /// Makes calls of a JSON value that was mended up to the end of the text.
-    pub(crate) fn read_mended(mut self, mended: Mended, end: usize) -> Block {
+    /// Makes calls of a JSON value that was mended up to an offset.
+    pub(crate) fn read_mended(mut self, mended: Mended, end: usize, ending: Ending) -> Block {
         self.repairs.extend(mended.repairs);
         self.drafts = call_json::calls(mended.literal, &self.names.tools)
             .into_iter()
             .map(|call| self.json_draft(call))
             .collect();
         self.read_any = true;
-        self.close(end, Ending::Unclosed)
+        self.close(end, ending)
     }
 
     fn take(
@@ -180,6 +185,11 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                     break;
                 }
                 Some(b',') => at = source.skip_blanks(at + 1),
+                // One bracket too many behind an entry.
+                Some(b'}') if drafts.last().is_some_and(|draft| draft.fault.is_none()) => {
+                    drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
+                    at = source.skip_blanks(at + 1);
+                }
                 Some(b'{') => {
                     let (draft, end) = self.entry(at, region.end, region.closed)?;
                     readable += usize::from(draft.fault.is_none());
@@ -312,11 +322,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             text.rfind("```").filter(|_| !self.repairs.is_empty() || self.form == Dialect::DeepseekV3);
         let text = fence.and_then(|fence| text.get(..fence)).unwrap_or(text);
         let closed = region.closed || fence.is_some();
-        // Behind a name the arguments themselves must be closed.
-        if self.head.is_some() && !closed {
-            return Ok(None);
-        }
-        Ok(mend(text, closed).map(|mended| Value {
+        // Behind a name the arguments themselves must be closed, be it in a call that repeats the name.
+        let is_known_whole = |mended: &Mended| {
+            closed
+                || !mended.repairs.contains(&Repair::BracketsMended)
+                || self.head.is_none_or(|head| head.is_repeated_in(&mended.literal, self.names))
+        };
+        Ok(mend(text, closed).filter(is_known_whole).map(|mended| Value {
             literal: mended.literal,
             end: at + text.len(),
             repairs: mended.repairs,
@@ -330,6 +342,12 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             self.ends.overread += self.source.len() - region.end;
         }
         self.finish_drafts(Ending::Closed, at);
+        if self.head.is_none()
+            && let Some(end) = end_before_call(self.source.slice(at, region.end)).map(|length| at + length)
+        {
+            let (draft, end) = self.entry(at, end, true)?;
+            return Ok(self.take(vec![draft], end, &[], None));
+        }
         let mut draft = self.draft();
         match self.head.take() {
             Some(head) => head.name_draft(&mut draft, self.names),
@@ -354,9 +372,18 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
 
 /// The name in JSON that cannot be read, if it stands there plainly.
 fn name_in(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("\"name\"")?;
+    let keys = ["\"name\"", "\"tool_name\"", "\"tool\""];
+    let (_, rest) = keys.iter().find_map(|key| text.split_once(key))?;
     let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     rest.split_once('"').map(|(name, _)| name).filter(|name| name.len() <= 128)
+}
+
+/// The length of an object whose brackets match, if the next call follows it, with `;` between them or nothing.
+fn end_before_call(text: &str) -> Option<usize> {
+    let end = mend::bracketed_length(text)?;
+    let next = text.get(end..)?.trim_start_matches(|character| is_blank(character) || character == ';');
+    let key = next.strip_prefix('{')?.trim_start_matches(is_blank).strip_prefix(['"', '\''])?;
+    call_json::begins_with_name_key(key).then_some(end)
 }
 
 /// The length of an entry whose brackets do not match: up to a brace behind which the next entry or the end of the list stands.

@@ -17,7 +17,7 @@ use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::literal::python;
 use crate::marks::{Mark, is_result_tag, mark_at};
 use crate::parser::MAX_ATTEMPTS;
-use crate::scan::{Reads, Source};
+use crate::scan::{Reads, Source, is_blank};
 use crate::tokens::{Meaning, Part, token_at};
 use crate::{Dialect, Repair};
 
@@ -180,7 +180,10 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
         let end = if self.drafts.is_empty() && self.outcomes.is_empty() || self.head.is_some() {
             at
         } else {
-            self.last_end
+            let behind = self.source.slice(self.last_end, at);
+            let marks = |character: char| is_blank(character) || matches!(character, ',' | ';');
+            // What separates calls is no text.
+            if behind.chars().all(marks) { at } else { self.last_end }
         };
         self.close(end, ending)
     }

@@ -106,7 +106,7 @@ impl<'a> Reader<'a, '_> {
             }
             match source.byte(at) {
                 Some(b'}') => return Ok(Ok((Literal::Object(entries), at + 1))),
-                Some(b',') => {
+                Some(b',') if !entries.is_empty() => {
                     at += 1;
                     continue;
                 }

@@ -60,6 +60,29 @@ pub(crate) fn closed(text: &str, is_whole: bool) -> Option<String> {
     Some(out)
 }
 
+/// The length of the value that begins a text with a bracket, up to where its brackets are closed.
+pub(crate) fn matched_length(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..)?;
+        at += rest.find(['"', '\'', '{', '[', '}', ']'])?;
+        let from = text.get(at..)?;
+        let character = from.chars().next()?;
+        match character {
+            '{' | '[' => depth += 1,
+            '}' | ']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            quote => at += string_length(from, quote)? - 1,
+        }
+        at += 1;
+    }
+}
+
 /// Whether a bracket ends a list of calls in which the last call, whose arguments are closed, lacks its own.
 fn ends_list(bracket: char, open: &[char], before: &str) -> bool {
     bracket == ']' && open == [']', '}'] && before.trim_end_matches(is_blank).ends_with('}')

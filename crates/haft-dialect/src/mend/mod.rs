@@ -8,7 +8,7 @@ mod escapes;
 mod loose;
 mod quotes;
 
-pub(crate) use brackets::closed as with_brackets_closed;
+pub(crate) use brackets::{closed as with_brackets_closed, matched_length as bracketed_length};
 
 use std::borrow::Cow;
 
@@ -106,10 +106,11 @@ fn string_length(text: &str, open: char) -> Option<usize> {
     None
 }
 
-/// An object written as text inside a string, or as it is.
+/// An object as it is, or written as text inside a string. An empty list is one without entries.
 pub(crate) fn object<'a>(value: Literal<'a>) -> Option<Vec<(Cow<'a, str>, Literal<'a>)>> {
     match value {
         Literal::Object(entries) => Some(entries),
+        Literal::Array(items) if items.is_empty() => Some(Vec::new()),
         Literal::String(text) if text.trim_matches(is_blank).is_empty() => Some(Vec::new()),
         Literal::String(text) => {
             let text = text.trim_matches(is_blank);
@@ -117,8 +118,8 @@ pub(crate) fn object<'a>(value: Literal<'a>) -> Option<Vec<(Cow<'a, str>, Litera
             match literal {
                 Literal::Object(entries) => Some(entries),
                 // Encoded twice.
-                Literal::String(_) => object(literal),
-                Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::Array(_) => None,
+                Literal::String(_) | Literal::Array(_) => object(literal),
+                Literal::Null | Literal::Bool(_) | Literal::Number(_) => None,
             }
         }
         Literal::Null | Literal::Bool(_) | Literal::Number(_) | Literal::Array(_) => None,

@@ -78,11 +78,18 @@ fn ends_value(rest: &str, container: Option<char>) -> Option<bool> {
             }
         }
         // Only the bracket of its own container stands right behind a value.
-        '}' | '｝' => container != Some('['),
-        ']' | '］' => container != Some('{'),
+        '}' | '｝' => container != Some('[') && ends_container(rest),
+        ']' | '］' => container != Some('{') && ends_container(rest),
         '，' | ',' => true,
         _ => false,
     })
+}
+
+/// Whether behind the brackets that begin this text the JSON goes on, and not the string that they stand in.
+fn ends_container(rest: &str) -> bool {
+    let behind = rest
+        .trim_start_matches(|character| is_blank(character) || matches!(character, '}' | ']' | '｝' | '］'));
+    behind.chars().next().is_none_or(|next| matches!(next, ',' | '，' | '{' | '[' | ';' | '<' | '`'))
 }
 
 /// A string that is being read.

@@ -1,5 +1,6 @@
 //! Calls without a marker of their own: literal lists, recipients on a line, JSON on a line of its own at the end. Only declared names make one.
 
+use super::opening::behind_brackets;
 use super::quoted::Fence;
 use super::{Output, Reader};
 use crate::artifact_xml::call::Block;
@@ -8,6 +9,7 @@ use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::envelope::Envelope;
 use crate::literal::{name_end, python};
+use crate::mend::{Mended, mend};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::{Dialect, Repair};
 
@@ -134,11 +136,19 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                         if !begins_like_call(source, next)? {
                             return Ok(false);
                         }
-                        let Ok(found) = call_json::value_at(source, next)? else { return Ok(false) };
-                        if !call_json::declared(&found.literal, &self.names.tools) {
-                            return Ok(false);
+                        match call_json::value_at(source, next)? {
+                            Ok(found) if call_json::declared(&found.literal, &self.names.tools) => {
+                                let mut block = self.bare_calls(at, found);
+                                block.end = behind_brackets(source, block.end);
+                                source.ends_at(block.end)?;
+                                block
+                            }
+                            Ok(_) => return Ok(false),
+                            Err(_) => match self.mended_in_fence(at, next, fence)? {
+                                Some(block) => block,
+                                None => return Ok(false),
+                            },
                         }
-                        self.bare_calls(at, found)
                     }
                     Some(_) if is_code && self.python_in_fence(next)? => {
                         form = Dialect::Gemma3;
@@ -198,6 +208,26 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         self.take(Block { end: next, outcomes, form });
         Ok(true)
+    }
+
+    /// Calls in JSON that cannot be read as it stands between here and the end of its fence.
+    fn mended_in_fence(&mut self, start: usize, at: usize, fence: Fence) -> Reads<Option<Block>> {
+        let source = self.source;
+        let mut line = at;
+        let end = loop {
+            let Some(length) = memchr::memchr(b'\n', source.bytes().get(line..).unwrap_or_default()) else {
+                source.ends_at(source.len())?;
+                return Ok(None);
+            };
+            line += length + 1;
+            if self.fence_end(line, fence)?.is_some() {
+                break line;
+            }
+        };
+        let declared = |mended: &Mended| call_json::declared(&mended.literal, &self.names.tools);
+        let Some(mended) = mend(source.slice(at, end), true).filter(declared) else { return Ok(None) };
+        let envelope = Envelope::new(source, self.names, &mut self.message.ends, start, Dialect::JsonFence);
+        Ok(Some(envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end, Ending::Closed)))
     }
 
     /// Fences at the start of a message whose first one holds JSON.
@@ -385,7 +415,7 @@ const CALL_KEYS: [&str; 16] = [
 ];
 
 /// Whether the first key of a value in JSON is one of a call.
-fn begins_like_call(source: Source<'_>, at: usize) -> Reads<bool> {
+pub(super) fn begins_like_call(source: Source<'_>, at: usize) -> Reads<bool> {
     let mut next = at;
     for _ in 0..MAX_OUTER {
         if !matches!(source.byte(next), Some(b'[' | b'{')) {

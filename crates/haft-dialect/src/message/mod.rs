@@ -219,7 +219,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             if self.begin(first)? {
                 return Ok(());
             }
-        } else if self.message.after_call && self.json_goes_on()? {
+        } else if self.message.after_call && (self.spare_brackets() || self.json_goes_on()?) {
             return Ok(());
         }
         let stop = if self.output.has_outcomes() { self.invented_line()? } else { None };

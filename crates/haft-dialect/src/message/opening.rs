@@ -1,6 +1,7 @@
 //! What in a message begins calls: a wrapper, a declared name without one, JSON at the start, a fence round it all.
 //! Everything else is text, also a tag that is only mentioned.
 
+use super::markerless::begins_like_call;
 use super::minimax::SPACE;
 use super::quoted::Fence;
 use super::shown::is_native;
@@ -10,7 +11,7 @@ use crate::artifact_xml::names::{Names, Wrapper, same_tag};
 use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
 use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
-use crate::draft::Outcome;
+use crate::draft::{Ending, Outcome};
 use crate::envelope::{self, Envelope};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::mend::{mend, with_brackets_closed};
@@ -467,7 +468,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     pub(crate) fn bare_json(&mut self, at: usize) -> Reads<bool> {
         let found = match call_json::value_at(self.source, at)? {
             Ok(found) => found,
-            Err(error) => return Ok(error.is_cut() && self.cut_json(at)),
+            Err(error) if error.is_cut() => return Ok(self.cut_json(at)),
+            Err(_) => return self.broken_json(at),
         };
         if !call_json::declared(&found.literal, &self.names.tools) {
             self.pass(at + 1);
@@ -476,6 +478,45 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let block = self.bare_calls(at, found);
         self.take(block);
         Ok(true)
+    }
+
+    /// JSON that cannot be read and is the whole message: what is read of it in an envelope, if it names nothing but declared tools.
+    fn broken_json(&mut self, at: usize) -> Reads<bool> {
+        if !begins_like_call(self.source, at)? {
+            return Ok(false);
+        }
+        self.source.ends_at(self.source.len())?;
+        let envelope =
+            Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
+        let block = envelope.with_repairs([Repair::WrapperAdded]).read(at)?;
+        let declared = |name: &str| self.names.tools.resolve(name).is_some();
+        let mut any = false;
+        let all = block.outcomes.iter().all(|outcome| match outcome {
+            Ok(call) => {
+                any = true;
+                declared(&call.name)
+            }
+            Err(malformed) => malformed.name.as_deref().map_or(any, |name| {
+                any = true;
+                declared(name)
+            }),
+        });
+        if !all || !self.only_ends_follow(block.end)? {
+            return Ok(false);
+        }
+        self.take(block);
+        Ok(true)
+    }
+
+    /// Closing brackets right behind the one that ended a call.
+    pub(crate) fn spare_brackets(&mut self) -> bool {
+        let at = self.message.at;
+        let end = behind_brackets(self.source, at);
+        let spare = end > at && self.source.slice_back(at, 1).ends_with(['}', ']']);
+        if spare {
+            self.skip(end);
+        }
+        spare
     }
 
     /// Another JSON call right behind one.
@@ -496,6 +537,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 self.take(block);
                 Ok(true)
             }
+            Err(error) if error.is_cut() && self.cut_json(first) => Ok(true),
+            Err(error) if !error.is_cut() && self.broken_json(first)? => Ok(true),
             Ok(_) | Err(_) => {
                 self.message.after_call = false;
                 Ok(false)
@@ -523,7 +566,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             let end = self.source.len();
             let envelope =
                 Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
-            let block = envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end);
+            let block =
+                envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end, Ending::Unclosed);
             self.take(block);
             return true;
         }
@@ -560,4 +604,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         });
         true
     }
+}
+
+/// The offset behind the closing brackets that stand here.
+pub(super) fn behind_brackets(source: Source<'_>, at: usize) -> usize {
+    let rest = source.rest(at);
+    at + (rest.len() - rest.trim_start_matches(['}', ']']).len())
 }
