@@ -350,7 +350,10 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.draft.container_open = false;
         } else if self.element_open && self.style == Style::Bare && self.closes_name_tag(tag.name) {
             return Next::End(tag.end, Ending::Closed);
-        } else if self.element_open && !tag.cut && Names::is_named_element(tag.name) {
+        } else if self.element_open
+            && !tag.cut
+            && (Names::is_named_element(tag.name) || self.closes_name_tag(tag.name))
+        {
             self.element_open = false;
             self.element_closed = true;
         } else if !tag.cut && !self.closes_name_tag(tag.name) && !self.closes_unopened(tag.name, at) {
@@ -453,10 +456,14 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
         if !known && is_think_tag(tag.name) {
             return self.thinking(tag);
         }
-        // In the form where tools are tags, another declared one is the next call.
-        let next_call = !known && self.draft.raw_everywhere && self.draft.has_name();
-        if next_call && self.names.tools.declares(tag.name) {
-            return Ok(self.end_unclosed(at));
+        // Where tools are tags, another declared one is the next call.
+        if !known && self.draft.has_name() && self.names.tools.declares(tag.name) {
+            let closed = self.element_closed || self.draft.groups > 0 && !self.draft.container_open;
+            if self.style == Style::Wrapped && closed {
+                self.draft_for_next_name(tag.name, at);
+            } else if self.draft.raw_everywhere {
+                return Ok(self.end_unclosed(at));
+            }
         }
         if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {
             self.draft.repair(Repair::NameFromTag);

@@ -112,9 +112,7 @@ impl<'a> ValueReader<'a, '_> {
                         return Ok(Value::Cut { resume: source.len() });
                     }
                     // The end of this section may be missing, or stand behind the close tag.
-                    SectionEnd::At(_, Some(_))
-                        if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) =>
-                    {
+                    SectionEnd::At(_, Some(_)) if may_hold_two(name, source.slice(from, end)) => {
                         return Ok(Value::Ambiguous);
                     }
                     SectionEnd::At(after, repair) => {
@@ -150,7 +148,8 @@ impl<'a> ValueReader<'a, '_> {
         if own && (tag.cut || self.goes_on(tag.end, name, tool, false)?) {
             return Ok(SectionEnd::At(tag.end, None));
         }
-        if tag.kind == TagKind::Close {
+        // What a section opens counts only where another section stands in it, whose end this may be.
+        if tag.kind == TagKind::Close && self.quotes_section(value.start, value.end) {
             opened.scan(self.source, value);
             if opened.count(tag.name) > 0 {
                 return Ok(SectionEnd::Nowhere);
@@ -224,6 +223,13 @@ impl<'a> ValueReader<'a, '_> {
         self.source.ends_at(self.source.len())?;
         Ok(self.source.len())
     }
+}
+
+/// Whether a section may have lost its end, and go on into the section of the next value: its own close tag stands in it before another one opens.
+fn may_hold_two(name: &str, value: &str) -> bool {
+    let closer = format!("</{name}");
+    memmem::rfind(value.as_bytes(), b"<![")
+        .is_some_and(|open| value.get(..open).is_some_and(|before| before.contains(&closer)))
 }
 
 /// Whether a value ends in a close tag of its own name that it did not open.

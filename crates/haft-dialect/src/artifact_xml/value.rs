@@ -184,15 +184,14 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     return Ok(Value::Whole { text, end: tag.end, repair: None });
                 }
                 // Text between the close tag and the next parameter does not count.
-                Look::Next
-                    if search.unfit.len() == 1 && search.opened == 0 && !self.follows_tag_or_break(found) =>
-                {
+                Look::Next if search.unfit.len() == 1 && search.opened == 0 => {
                     let (end, after) = search.unfit.first().copied().unwrap_or((found, found));
                     let text = self.plain_text(start, end, &sections);
                     return Ok(Value::Whole { text, end: after, repair: None });
                 }
                 Look::Next => {
-                    let end = search.element_end.unwrap_or(found);
+                    let ended = search.element_end.into_iter().chain(search.call_end).min();
+                    let end = ended.unwrap_or(found);
                     return self.plain_without_closer(start, end, name, tool);
                 }
                 Look::Stop => break,
@@ -215,6 +214,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 Ok(Value::Whole { text, end: *after, repair: None })
             }
             ([_, ..], _) => Ok(Value::Ambiguous),
+            // The next call opens inside of a value that nothing closes.
+            ([], _) if search.element_end.is_none() && search.element_at.is_some() => {
+                let resume = self.resume_at(start, search.element_at);
+                ends.overread += source.len() - resume;
+                Ok(Value::Cut { resume })
+            }
             ([], Some(call_end)) => {
                 self.missing.push(Missing { name, call_end });
                 self.plain_without_closer(start, call_end, name, tool)
@@ -224,7 +229,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 self.missing.push(Missing { name, call_end });
                 self.plain_without_closer(start, call_end, name, tool)
             }
-            ([], None) => Ok(Value::Cut { resume: search.nested_at.unwrap_or(source.len()) }),
+            ([], None) => Ok(Value::Cut { resume: self.resume_at(start, search.nested_at) }),
         }
     }
 
@@ -251,7 +256,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             TagKind::Open if own && self.prefixed && !tag.prefixed => {}
             TagKind::Close if own => {
                 // Behind a mention of a wrapper's open tag, the close tag that the value did not open ends it too.
-                if search.nested == 0 || search.opened == 0 {
+                if search.nested + search.elements == 0 || search.opened == 0 {
                     if self.goes_on(tag.end, name, tool, search.opened > 0)? {
                         return Ok(Look::End);
                     }
@@ -276,11 +281,28 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                     && (Names::is_named_element(tag.name)
                         || tool.is_some_and(|tool| same_tag(&tool.declared.name, tag.name))) =>
             {
-                search.element_end = Some(at);
+                match search.elements {
+                    0 => search.element_end = Some(at),
+                    _ => search.elements -= 1,
+                }
+            }
+            // Behind the end of the call, or of the element that names the tool, the next call.
+            TagKind::Open if search.element_end.or(search.call_end).is_some() && self.opens_call(tag) => {
+                return Ok(Look::Next);
+            }
+            TagKind::Open if self.bare && self.opens_call(tag) => {
+                if self.follows_tag_or_break(at) {
+                    search.element_at = search.element_at.or(Some(at));
+                }
+                search.elements += 1;
+                if search.elements > MAX_NESTED {
+                    search.stopped = true;
+                    return Ok(Look::Stop);
+                }
             }
             TagKind::Open
                 if own
-                    && search.opened + search.nested == 0
+                    && search.opened + search.nested + search.elements == 0
                     && self.names.carries_parameter(tag, tool)
                     && self.follows_tag_or_break(at) =>
             {
@@ -308,7 +330,9 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 return Ok(Look::Next);
             }
             TagKind::Open if wrapper && self.begins_body(tag.end)? => {
-                search.nested_at = search.nested_at.or(Some(at));
+                if !self.bare || self.begins_element(tag.end)? {
+                    search.nested_at = search.nested_at.or(Some(at));
+                }
                 search.nested += 1;
                 if search.call_end.is_some() || search.nested > MAX_NESTED {
                     search.stopped = true;
@@ -416,6 +440,21 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             || self.source.bytes().get(..at).is_some_and(|before| before.ends_with(b">"))
     }
 
+    /// Where reading goes on behind a value without end: at the next call, unless it stands in a fence of the value; else nowhere.
+    fn resume_at(&self, start: usize, next: Option<usize>) -> usize {
+        let end = self.source.len();
+        let Some(next) = next else { return end };
+        let fences =
+            self.source.slice(start, next).lines().filter(|line| line.trim_start().starts_with("```"));
+        if fences.count() % 2 == 0 { next } else { end }
+    }
+
+    /// Whether a tag opens a call whose element names the tool, as `<invoke name="x">`, or Cline's `<x>`, does.
+    fn opens_call(&self, tag: &Tag<'_>) -> bool {
+        Names::is_named_element(tag.name) && tag.carried_name().is_some()
+            || self.raw && self.names.tools.declares(tag.name)
+    }
+
     /// Whether an element opens again before the call ends.
     pub(crate) fn opens_again(&mut self, opener: &Tag<'_>, from: usize) -> Reads<bool> {
         self.searches += 1;
@@ -458,13 +497,23 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             TagKind::Open | TagKind::Empty => {
                 self.names.is_parameter(name, tool)
                     || Names::is_name_tag(name)
-                    || (Names::is_parameter_element(name) || Names::is_named_element(name))
+                    || Names::is_parameter_element(name)
                         && (tag.equals.is_some() || !tag.attributes.is_empty())
                     || is_result_tag(name)
                     || PAIRED.contains(&name)
+                    || self.opens_call(tag)
                     || tool.is_none()
             }
         }
+    }
+
+    /// Whether an element that names a tool follows a wrapper's open tag.
+    fn begins_element(&self, at: usize) -> Reads<bool> {
+        let at = skip_filling(self.source, at)?;
+        if self.source.ends_at(at)? {
+            return Ok(false);
+        }
+        Ok(tag_at(self.source, at)?.is_some_and(|tag| self.opens_call(&tag)))
     }
 
     /// Whether what follows a wrapper's open tag begins a call.
@@ -520,6 +569,10 @@ struct PlainSearch {
     nested: u32,
     /// The first of them.
     nested_at: Option<usize>,
+    /// Elements that name a tool, opened inside of the value and not closed.
+    elements: u32,
+    /// The first of them that stands at the start of a line or behind a tag.
+    element_at: Option<usize>,
     /// Elements of the value's own name opened inside of it.
     opened: u32,
     /// The first of them that names a declared parameter.
