@@ -2,7 +2,7 @@
 use haft_core::{AdmittedCall, ToolCall};
 
 fn skip(call: ToolCall) -> AdmittedCall {
-    AdmittedCall::new(call, panic!())
+    AdmittedCall::new(call, panic!(), None)
 }
 
 fn main() {}
