@@ -4,7 +4,7 @@
 use crate::scan::is_blank;
 
 /// Texts by which models end a turn; they are never part of a value or of an answer.
-const ENDS: [&str; 17] = [
+const ENDS: [&str; 18] = [
     "<|im_end|>",
     "<|endoftext|>",
     "<|end_of_text|>",
@@ -14,6 +14,7 @@ const ENDS: [&str; 17] = [
     "<|end|>",
     "<|return|>",
     "<|end_of_turn|>",
+    "<|end_of_msg|>",
     "<|END_OF_TURN_TOKEN|>",
     "<|EOT|>",
     "<｜end▁of▁sentence｜>",

@@ -1,21 +1,14 @@
 //! Messages with recipients: `<|channel|>commentary to=functions.N<|message|>{…}` (harmony), ` to=N<|message|>` (muse),
-//! `<|open|>call tool="N"<|sep|>` (Kimi K3), `<|message_model|>N` (inkling), `<|message_sep|>` (GigaChat).
-
-use std::borrow::Cow;
-
-use haft_schema::json::{self, Syntax};
+//! `<|message_model|>N` (inkling), `<|message_sep|>` (GigaChat).
 
 use super::{Mode, Output, Reader};
 use crate::Dialect;
-use crate::artifact_xml::call::Block;
-use crate::artifact_xml::tag::attributes;
-use crate::draft::{Draft, Ending, Fault};
 use crate::envelope::Envelope;
 use crate::scan::{Reads, Source, is_blank};
 use crate::tokens::{Meaning, Part, Thinking, Token, token_at};
 
 /// Longest header of a message, in bytes.
-const MAX_HEADER: usize = 400;
+pub(super) const MAX_HEADER: usize = 400;
 
 /// The header of a message in channels.
 #[derive(Debug, Default)]
@@ -82,108 +75,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.take(block);
         self.message.in_channels = true;
         Ok(true)
-    }
-
-    /// `<|open|>name attributes<|sep|>`
-    pub(super) fn kimi_open(&mut self, token: Token, at: usize) -> Reads<bool> {
-        let source = self.source;
-        let Some(element) = element(source, token.end)? else { return Ok(false) };
-        self.message.in_channels = true;
-        match element.name {
-            "think" | "thinking" | "analysis" => {
-                self.output.think_mark(at, element.end);
-                self.skip(element.end);
-                self.message.mode = Mode::Thinking(Thinking::Kimi);
-            }
-            "call" => {
-                let block = self.kimi_call(&element, at)?;
-                self.take(block);
-            }
-            _ => {
-                self.skip(element.end);
-                self.message.after_call |= element.name == "tools";
-            }
-        }
-        Ok(true)
-    }
-
-    /// `<|close|>name<|sep|>`
-    pub(super) fn kimi_close(&mut self, token: Token) -> Reads<bool> {
-        let Some(element) = element(self.source, token.end)? else { return Ok(false) };
-        self.skip(element.end);
-        Ok(true)
-    }
-
-    fn kimi_call(&mut self, call: &Element<'a>, at: usize) -> Reads<Block> {
-        let source = self.source;
-        let mut draft = Draft::new(at);
-        let mut outcomes = Vec::new();
-        for (key, value) in attributes(call.attributes) {
-            match key {
-                "tool" | "name" => draft.set_name(value, self.names),
-                "index" | "id" => draft.id = Some(value.into_owned()),
-                _ => {}
-            }
-        }
-        let mut next = call.end;
-        loop {
-            next = source.skip_blanks(next);
-            if source.ends_at(next)? {
-                draft.finish(Ending::Unclosed, next, self.names, &mut outcomes);
-                return Ok(Block { end: next, outcomes, form: Dialect::KimiK3 });
-            }
-            let token = token_at(source, next)?;
-            let inner = match token {
-                Some(token) if !token.cut && token.meaning == Meaning::Channel(Part::Open) => {
-                    element(source, token.end)?
-                }
-                Some(token) if !token.cut && token.meaning == Meaning::Channel(Part::Close) => {
-                    let end = element(source, token.end)?.map_or(token.end, |element| element.end);
-                    draft.finish(Ending::Closed, end, self.names, &mut outcomes);
-                    return Ok(Block { end, outcomes, form: Dialect::KimiK3 });
-                }
-                Some(token) if token.cut => {
-                    draft.finish(Ending::Unclosed, token.end, self.names, &mut outcomes);
-                    return Ok(Block { end: token.end, outcomes, form: Dialect::KimiK3 });
-                }
-                Some(_) | None => None,
-            };
-            match inner {
-                Some(argument) if argument.name.starts_with("arg") || argument.name.starts_with("param") => {
-                    match kimi_value(source, argument.end)? {
-                        Some((text, end)) => {
-                            give(&mut draft, &argument, text);
-                            next = end;
-                        }
-                        None => {
-                            let name = attribute(&argument, "key").unwrap_or_default().into_owned();
-                            draft.fault = Some(Fault::CutInValue(name));
-                            draft.finish(Ending::Unclosed, source.len(), self.names, &mut outcomes);
-                            return Ok(Block { end: source.len(), outcomes, form: Dialect::KimiK3 });
-                        }
-                    }
-                }
-                Some(_) => {
-                    draft.finish(Ending::Unclosed, next, self.names, &mut outcomes);
-                    return Ok(Block { end: next, outcomes, form: Dialect::KimiK3 });
-                }
-                None => {
-                    // Arguments as JSON, or text where none may stand.
-                    let step = source.rest(next).find("<|").map_or(source.len(), |length| next + length);
-                    if step == source.len() {
-                        source.ends_at(step)?;
-                    }
-                    let text = source.slice(next, step).trim_matches(is_blank);
-                    match json::parse(text, Syntax::Json) {
-                        Ok(json::Literal::Object(entries)) => {
-                            entries.into_iter().for_each(|(key, value)| draft.give_literal(key, value));
-                        }
-                        Ok(_) | Err(_) => draft.stray_text(source.slice(next, step)),
-                    }
-                    next = step.max(next + 1);
-                }
-            }
-        }
     }
 
     /// `<|message_model|>N<|content_invoke_tool_json|>{…}<|end_message|>`, or text or reasoning of the same form.
@@ -322,94 +213,6 @@ pub(super) fn recipient_before(source: Source<'_>, from: usize, at: usize) -> Op
     let head = source.slice(0, from + start);
     let bounded = head.is_empty() || head.ends_with(is_blank) || head.ends_with('>');
     bounded.then_some(from + start)
-}
-
-/// An element of Kimi K3.
-struct Element<'a> {
-    name: &'a str,
-    attributes: &'a str,
-    end: usize,
-}
-
-/// The offset behind an element's name and its mark.
-pub(super) fn element_end(source: Source<'_>, from: usize) -> Reads<Option<usize>> {
-    Ok(element(source, from)?.map(|element| element.end))
-}
-
-fn element(source: Source<'_>, from: usize) -> Reads<Option<Element<'_>>> {
-    let mut name_end = from;
-    while source.byte(name_end).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        name_end += 1;
-    }
-    let mut at = name_end;
-    let mut quote = None;
-    loop {
-        if source.ends_at(at)? || at - from > MAX_HEADER * 4 {
-            return Ok(None);
-        }
-        let byte = source.byte(at);
-        match (quote, byte) {
-            (Some(open), Some(byte)) if byte == open => quote = None,
-            (None, Some(byte @ (b'"' | b'\''))) => quote = Some(byte),
-            (None, Some(b'<')) => break,
-            (Some(_) | None, _) => {}
-        }
-        at += 1;
-    }
-    let token = token_at(source, at)?
-        .filter(|token| !token.cut && token.meaning == Meaning::Channel(Part::Separator));
-    Ok(token.filter(|_| name_end > from).map(|token| Element {
-        name: source.slice(from, name_end),
-        attributes: source.slice(name_end, at).trim_matches(is_blank),
-        end: token.end,
-    }))
-}
-
-fn attribute<'a>(element: &Element<'a>, name: &str) -> Option<Cow<'a, str>> {
-    attributes(element.attributes).find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
-/// The text of an argument and the offset after its closing mark, behind which another argument or the end of the call stands.
-fn kimi_value(source: Source<'_>, from: usize) -> Reads<Option<(&str, usize)>> {
-    let mut at = from;
-    let mut unfit = None;
-    loop {
-        let rest = source.bytes().get(at..).unwrap_or_default();
-        let Some(offset) = memchr::memmem::find(rest, b"<|") else {
-            source.ends_at(source.len())?;
-            return Ok(unfit);
-        };
-        let found = at + offset;
-        if let Some(token) = token_at(source, found)?.filter(|token| !token.cut)
-            && token.meaning == Meaning::Channel(Part::Close)
-            && let Some(closed) = element(source, token.end)?
-            && (closed.name.starts_with("arg") || closed.name.starts_with("param"))
-        {
-            let next = source.skip_blanks(closed.end);
-            let value = (source.slice(from, found), closed.end);
-            if source.ends_at(next)? {
-                return Ok(Some(value));
-            }
-            let goes_on = token_at(source, next)?
-                .is_some_and(|token| matches!(token.meaning, Meaning::Channel(Part::Open | Part::Close)));
-            if goes_on {
-                return Ok(Some(value));
-            }
-            unfit = unfit.or(Some(value));
-        }
-        at = found + 2;
-    }
-}
-
-/// Gives an argument as its `type` says; a `string` is never anything but text.
-fn give<'a>(draft: &mut Draft<'a, '_>, argument: &Element<'a>, text: &'a str) {
-    let key = attribute(argument, "key").or_else(|| attribute(argument, "name")).unwrap_or_default();
-    let typed = draft.is_typed(&key);
-    let is_text = attribute(argument, "type").is_none_or(|kind| kind == "string");
-    match json::parse(text, Syntax::Json) {
-        Ok(literal) if !is_text && !typed => draft.give_literal(key, literal),
-        Ok(_) | Err(_) => draft.give_text(key, Cow::Borrowed(text)),
-    }
 }
 
 /// The short text before the next token, and the token.

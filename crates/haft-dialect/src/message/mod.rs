@@ -5,6 +5,7 @@
 
 mod channels;
 mod closing;
+mod kimi;
 mod markerless;
 mod minimax;
 mod opening;
@@ -17,7 +18,7 @@ use quoted::{Fence, Tildes};
 
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::section::SectionEnds;
-use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
+use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
 use crate::artifact_xml::value::next_bracket;
 use crate::draft::Outcome;
 use crate::envelope::Envelope;
@@ -213,6 +214,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     }
 
     fn text(&mut self) -> Reads<()> {
+        if self.message.after_call && self.comment_between()? {
+            return Ok(());
+        }
         if self.begins_message() {
             let first = self.skip_blanks_at_start();
             self.message.at = first;
@@ -385,7 +389,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 Meaning::Channel(Part::Start | Part::Channel | Part::Model | Part::MessageSeparator),
                 Thinking::Message,
             ) => Some(at),
-            (Meaning::Channel(Part::Close), Thinking::Kimi) => channels::element_end(source, token.end)?,
+            (Meaning::Channel(Part::Close), Thinking::Kimi) => kimi::thought_end(source, token.end)?,
             _ => None,
         })
     }
@@ -437,6 +441,22 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(at + width);
         }
         Ok(())
+    }
+
+    /// Comments right behind a call or inside of its wrapper, where the text ends or another tag follows.
+    fn comment_between(&mut self) -> Reads<bool> {
+        let source = self.source;
+        let first = source.skip_blanks(self.message.at);
+        if source.byte(first) != Some(b'<') || source.byte(first + 1).is_some_and(|next| next != b'!') {
+            return Ok(false);
+        }
+        let next = skip_filling(source, first)?;
+        let between =
+            next > first && (source.ends_at(next)? || matches!(source.byte(next), Some(b'<' | b'[' | b']')));
+        if between {
+            self.skip(next);
+        }
+        Ok(between)
     }
 
     /// Where the header `to=N` before a `<|message|>` at this offset begins.

@@ -71,6 +71,8 @@ struct Search {
     nested: usize,
     /// The first of them.
     nested_at: Option<usize>,
+    /// The first end of the call behind which text stands.
+    call_end: Option<usize>,
     /// The first close tag that ends the value only if no better one follows, and the offset after it.
     weak: Option<(usize, usize)>,
 }
@@ -116,7 +118,9 @@ impl<'a> Cursor<'a, '_> {
             let Some(Mark { tag, start, spaced }) =
                 mark.filter(|mark| !(full || mark.spaced && mark.tag.cut))
             else {
-                return Ok(match search.weak.filter(|_| plain && !full) {
+                *repaired |= search.weak.is_none();
+                let call_end = search.call_end.map(|end| (end, end)).filter(|_| search.nested_at.is_none());
+                return Ok(match search.weak.or(call_end).filter(|_| plain && !full) {
                     Some(end) => self.text(from, end),
                     None => self.cut(search.nested_at),
                 });
@@ -151,9 +155,10 @@ impl<'a> Cursor<'a, '_> {
                     });
                 }
                 TagKind::Close if search.others > 0 && !self.is_structure(&tag) => search.others -= 1,
-                TagKind::Close
-                    if !inside && (self.is_structure(&tag) || self.goes_on(tag.end, element)?) =>
-                {
+                TagKind::Close if !inside && !self.goes_on(tag.end, element)? => {
+                    search.call_end = search.call_end.or(self.is_structure(&tag).then_some(start));
+                }
+                TagKind::Close if !inside => {
                     return Ok(match (search.weak, search.nested_at) {
                         (Some(end), _) => self.text(from, end),
                         (None, nested_at @ Some(_)) => self.cut(nested_at),
