@@ -196,6 +196,14 @@ impl<'a, 'n> Draft<'a, 'n> {
     /// Makes an outcome of the draft; two where a second container is meant for another call.
     pub(crate) fn finish(mut self, ending: Ending, end: usize, names: &'n Names, into: &mut Vec<Outcome>) {
         self.name_from_stray(names);
+        // Nothing proves that an unknown name alone at the end of the text is whole.
+        if ending == Ending::Unclosed
+            && self.tool.is_none()
+            && self.given.is_empty()
+            && self.has_repair(Repair::NameFromText)
+        {
+            self.fault.get_or_insert(Fault::CutInName);
+        }
         self.pair_keys();
         let span = Span { start: self.start, end };
         let name = self

@@ -281,7 +281,7 @@ fn cut(name: &Name, left: bool, bracket: bool, end: usize) -> Option<Token> {
     let begun = |(key, shapes, _): &&(&str, &[Shape], Meaning)| {
         let fits = |shape: &Shape| match shape {
             Shape::Both | Shape::Left => left,
-            Shape::Right | Shape::Plain => !left && !bracket && name.len >= 4,
+            Shape::Right | Shape::Plain => !left && !bracket,
             Shape::Bracket => bracket && name.len > 0,
         };
         key.as_bytes().starts_with(name.as_bytes()) && shapes.iter().any(fits)

@@ -272,6 +272,15 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         self.at += self.peek().map_or(0, char::len_utf8);
+        let rest = self.source.rest(self.at);
+        if rest.len() <= "dsml".len()
+            && "dsml".get(..rest.len()).is_some_and(|head| head.eq_ignore_ascii_case(rest))
+        {
+            // The text ends inside of the prefix.
+            self.source.ends_at(self.source.len())?;
+            self.at = self.source.len();
+            return Ok(true);
+        }
         if self.source.has_word(self.at, "dsml")? {
             self.at += "dsml".len();
             self.source.ends_at(self.at)?;

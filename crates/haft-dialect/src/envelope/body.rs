@@ -56,6 +56,10 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 Ok(Step::At(at + 1))
             }
             Some(b'`') if source.has_word(at, "```")? => self.fence_mark(at),
+            // Half a fence at the end of the text.
+            Some(b'`') if self.read_any && source.rest(at).bytes().all(|byte| byte == b'`') => {
+                Ok(Step::Done(source.len(), self.ending_without_mark()))
+            }
             Some(b'<' | 0xEF) if !self.read_any && tag_at(source, at)?.is_some() => self.tags(at),
             _ if self.head.is_some_and(|head| head.stands == Stands::InHeader) => self.text_input(at),
             _ => self.word(at),

@@ -10,6 +10,7 @@ use crate::call_json;
 use crate::draft::Draft;
 use crate::literal::{gemma, python};
 use crate::scan::{Reads, Source, is_blank};
+use crate::tokens::token_at;
 
 /// Longest name or id, in bytes.
 const MAX_HEAD: usize = 160;
@@ -175,6 +176,13 @@ pub(super) fn word_at(source: Source<'_>, names: &Names, at: usize) -> Reads<Wor
             _ => Word::Prose,
         },
     })
+}
+
+/// Whether the text ends in a word behind a marker, which can only be a name that was cut.
+pub(crate) fn ends_in_name(source: Source<'_>, at: usize) -> Reads<bool> {
+    let end = word_end(source, at);
+    let next = source.skip_blanks(end);
+    Ok(end > at && (source.ends_at(next)? || token_at(source, next)?.is_some_and(|token| token.cut)))
 }
 
 /// Whether what follows a marker begins a call, so that the marker is not only mentioned.

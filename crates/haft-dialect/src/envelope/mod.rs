@@ -7,7 +7,7 @@ mod body;
 mod head;
 mod json;
 
-pub(crate) use head::begins;
+pub(crate) use head::{begins, ends_in_name};
 
 use crate::artifact_xml::call::Block;
 use crate::artifact_xml::names::Names;
@@ -176,7 +176,9 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
 
     /// The end where no closing mark stands. Text behind the last thing that was understood is not part of the call.
     fn close_unclosed(self, at: usize) -> Block {
-        let ending = self.ending_without_mark();
+        // Nothing proves that an unknown name is whole.
+        let cut = self.head.is_some_and(|head| !head.named && !head.is_declared(self.names));
+        let ending = if cut { Ending::Unclosed } else { self.ending_without_mark() };
         let end = if self.drafts.is_empty() && self.outcomes.is_empty() || self.head.is_some() {
             at
         } else {

@@ -1,10 +1,12 @@
 //! Close tags in a message: those of reasoning, those behind a call, and those whose opener is missing.
 
+use super::minimax::SPACE;
 use super::{Output, Reader};
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::tag::{Tag, TagKind, tag_at};
 use crate::marks::is_think_tag;
 use crate::scan::Reads;
+use crate::tokens::{Meaning, token_at};
 
 /// Close tags in a row that are looked at as one end of a message, at most.
 const MAX_LONE_CLOSERS: usize = 8;
@@ -21,11 +23,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(true);
         }
         if !self.output.has_outcomes() {
-            let end = if self.source.begins_line(at) { self.only_closers_follow(at)? } else { None };
-            if let Some(end) = end {
-                self.skip(end);
-            }
-            return Ok(end.is_some());
+            return self.lone_closers(at);
         }
         let ours = self.names.wrapper(tag.name).is_some()
             || self.names.is_container(tag.name, None)
@@ -44,27 +42,63 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(alone)
     }
 
-    /// The end of close tags without openers, if the message ends with nothing but such tags from here on.
-    fn only_closers_follow(&self, at: usize) -> Reads<Option<usize>> {
-        let before = self.source.slice(0, at);
-        let mut at = at;
-        for _ in 0..MAX_LONE_CLOSERS {
-            let Some(tag) = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close && !tag.cut)
-            else {
-                return Ok(None);
-            };
-            let ours = self.names.wrapper(tag.name).is_some()
-                || Names::is_named_element(tag.name)
-                || Names::is_parameter_element(tag.name);
-            if !ours {
-                return Ok(None);
-            }
-            if self.only_ends_follow(tag.end)? {
-                let opened = memchr::memmem::find(before.as_bytes(), tag.name.as_bytes()).is_some();
-                return Ok((!opened).then_some(tag.end));
-            }
-            at = self.source.skip_blanks(tag.end);
+    /// Close tags and closing marks without openers that end the message: they are no text.
+    pub(super) fn lone_closers(&mut self, at: usize) -> Reads<bool> {
+        if self.is_mention(at) {
+            return Ok(false);
         }
-        Ok(None)
+        let before = self.source.slice(0, at);
+        let mut next = at;
+        for _ in 0..MAX_LONE_CLOSERS {
+            let Some(closer) = self.closer_at(next)? else { return Ok(false) };
+            if self.only_ends_follow(closer.end)? {
+                let opened = match closer.name {
+                    Some(name) => memchr::memmem::find(before.as_bytes(), name.as_bytes()).is_some(),
+                    None => self.opens_call_before(at)?,
+                };
+                if !opened {
+                    self.skip(closer.end);
+                }
+                return Ok(!opened);
+            }
+            next = self.source.skip_blanks(closer.end);
+        }
+        Ok(false)
     }
+
+    /// A close tag or a closing mark of calls.
+    fn closer_at(&self, at: usize) -> Reads<Option<Closer<'a>>> {
+        if let Some(token) = token_at(self.source, at)?.filter(|token| !token.cut) {
+            let closes = matches!(token.meaning, Meaning::CallClose | Meaning::SectionClose);
+            return Ok(closes.then_some(Closer { name: None, end: token.end }));
+        }
+        let spaced = self.source.byte(at) == Some(b']') && self.source.has_word(at, SPACE)?;
+        let at = if spaced { at + SPACE.len() } else { at };
+        let tag = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close && !tag.cut);
+        let ours = |tag: &Tag<'_>| {
+            self.names.wrapper(tag.name).is_some()
+                || Names::is_named_element(tag.name)
+                || Names::is_parameter_element(tag.name)
+        };
+        Ok(tag.filter(ours).map(|tag| Closer { name: Some(tag.name), end: tag.end }))
+    }
+
+    /// Whether a mark that opens calls stands anywhere before an offset.
+    fn opens_call_before(&self, at: usize) -> Reads<bool> {
+        let before = self.source.bytes().get(..at).unwrap_or_default();
+        for found in memchr::memchr2_iter(b'<', b'[', before) {
+            let token = token_at(self.source, found)?;
+            if token.is_some_and(|token| matches!(token.meaning, Meaning::CallOpen(_) | Meaning::SectionOpen))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What ends calls, by the name of its tag if it is one.
+struct Closer<'a> {
+    name: Option<&'a str>,
+    end: usize,
 }

@@ -406,8 +406,15 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(at);
         }
         match source.byte(at + 1) {
-            Some(b'|' | b'/' | 0xEF | b's' | b'e' | b't' | b'S' | b'E' | b'T') if self.token(at)? => {
-                return Ok(());
+            None | Some(b'|' | b'/' | 0xEF | b's' | b'e' | b't' | b'S' | b'E' | b'T') => {
+                if self.token(at)? {
+                    return Ok(());
+                }
+                // A token that is only mentioned is no tag either.
+                if let Some(token) = token_at(source, at)?.filter(|token| !token.cut) {
+                    self.pass(token.end);
+                    return Ok(());
+                }
             }
             Some(b']') if self.minimax(at)? => return Ok(()),
             _ => {}

@@ -163,7 +163,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 },
                 Some(_) => {
                     self.begins_with_name(next)?
-                        || begins_line && envelope::begins(self.source, self.names, next)?
+                        || begins_line
+                            && (envelope::begins(self.source, self.names, next)?
+                                || envelope::ends_in_name(self.source, next)?)
                 }
                 None => false,
             };
@@ -190,8 +192,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(false);
         };
         let next = skip_filling(source, found)?;
-        let Some(tag) = tag_at(source, next)?.filter(|tag| !tag.cut) else { return Ok(false) };
+        let Some(tag) = tag_at(source, next)? else { return Ok(false) };
         Ok(match tag.kind {
+            _ if tag.cut => true,
             TagKind::Close => {
                 Names::is_name_tag(tag.name)
                     || self.names.wrapper(tag.name).is_some() && tool.required.is_empty()

@@ -104,7 +104,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             let enclosed =
                 self.is_enclosed(token.end)? && (self.source.begins_line(at) || self.message.after_call);
-            if !enclosed {
+            if !enclosed && (self.is_mention(at) || !envelope::ends_in_name(self.source, next)?) {
                 return Ok(false);
             }
         }
@@ -241,6 +241,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let drops = self.message.after_call || self.output.has_outcomes() && (alone || !self.is_mention(at));
         if drops {
             self.skip(token.end);
+        } else if !self.output.has_outcomes()
+            && matches!(token.meaning, Meaning::CallClose | Meaning::SectionClose)
+        {
+            return self.lone_closers(at);
         }
         Ok(drops)
     }
