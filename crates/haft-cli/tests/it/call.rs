@@ -118,7 +118,7 @@ fn arguments_that_do_not_fit_are_an_error_result() {
     haft_snapshot!(home, home.haft(&["call", "calculator", "expresion=1"]), @r#"
     exit: 1
     --- stdout
-    The call of `calculator` cannot run: Invalid arguments: missing required parameter "expression" (string).
+    The call of `calculator` cannot run: Invalid arguments: missing required parameter "expression" (string); unknown parameter "expresion" (did you mean "expression"?), the parameters are: expression.
     --- stderr
     session s_[ID], run r_[ID]
     "#);
