@@ -10,6 +10,7 @@
 pub mod canonical;
 mod coerce;
 mod digest;
+mod itself;
 pub mod json;
 #[cfg(feature = "validate")]
 mod meant;

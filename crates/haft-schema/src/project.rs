@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::itself::keep_root;
 use crate::{Schema, Type, TypeSet, View};
 
 /// Deepest nesting that [`Schema::open_api`] writes out.
@@ -31,7 +32,7 @@ const COMBINED: [&str; 13] = [
 
 impl Schema {
     /// This schema as one object with properties at its outermost level, as OpenAI and Anthropic want the parameters of a tool:
-    /// references and alternatives there are merged, inside they stay.
+    /// references and alternatives there are merged, inside they stay. What refers to that level means it as it was.
     ///
     /// ```
     /// use haft_schema::Schema;
@@ -70,6 +71,7 @@ impl Schema {
             None => drop(out.shift_insert(0, "type".into(), json!("object"))),
         }
         out.entry("properties").or_insert_with(|| json!({}));
+        keep_root(root, &mut out);
         Value::Object(out)
     }
 
@@ -339,6 +341,39 @@ mod tests {
             "required": ["id"],
         });
         assert_eq!(schema(document).object_root(), expected);
+    }
+
+    #[test]
+    fn what_refers_to_a_merged_root_means_it_as_it_was() {
+        let closed =
+            json!({"type": "object", "properties": {"b": {"$ref": "#"}}, "additionalProperties": false});
+        let either = json!({"anyOf": [closed, {"type": "array", "items": {"$ref": "#/anyOf/0"}}], "$defs": {"root": true}});
+        assert_eq!(
+            schema(either).object_root(),
+            json!({
+                "type": "object",
+                "$defs": {
+                    "root": true,
+                    "root2": {"anyOf": [
+                        {"type": "object", "properties": {"b": {"$ref": "#/$defs/root2"}}, "additionalProperties": false},
+                        {"type": "array", "items": {"$ref": "#/$defs/root2/anyOf/0"}},
+                    ]},
+                },
+                "properties": {"b": {"$ref": "#/$defs/root2"}},
+            })
+        );
+        // The end of a list is null.
+        let list = json!({"type": ["object", "null"], "properties": {"next": {"$ref": "#"}}});
+        let next = json!({"next": {"$ref": "#/$defs/root"}});
+        assert_eq!(
+            schema(list).object_root(),
+            json!({
+                "type": "object", "properties": next,
+                "$defs": {"root": {"type": ["object", "null"], "properties": next}},
+            })
+        );
+        let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"}}});
+        assert_eq!(schema(tree.clone()).object_root(), tree);
     }
 
     #[test]
