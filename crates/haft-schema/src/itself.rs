@@ -53,7 +53,10 @@ fn lead(value: &mut Value, gone: &[&String], target: &str) -> bool {
                 None => lead(value, gone, target) || led,
             }
         }),
-        Value::Array(items) => items.iter_mut().fold(false, |led, item| lead(item, gone, target) || led),
+        // Each of them, whatever was led in those before.
+        Value::Array(items) => {
+            items.iter_mut().map(|item| lead(item, gone, target)).filter(|led| *led).count() > 0
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
