@@ -24,6 +24,9 @@ pub(crate) struct Found<'a> {
     pub(crate) loose: bool,
 }
 
+/// The entries of an object.
+type Entries<'a> = Vec<(Cow<'a, str>, Literal<'a>)>;
+
 /// One call as JSON says it.
 #[derive(Debug)]
 pub(crate) struct JsonCall<'a> {
@@ -56,6 +59,16 @@ pub(crate) fn value_at(source: Source<'_>, at: usize) -> Reads<Result<Found<'_>,
         }
     }
     Ok(Err(first.unwrap_or(ReadError { position: 0, problem: json::Problem::Cut })))
+}
+
+/// Arguments that were encoded once more: a string that begins at an offset and holds an object.
+pub(crate) fn encoded_at(source: Source<'_>, at: usize) -> Reads<Option<(Entries<'_>, usize)>> {
+    if source.byte(at) != Some(b'"') {
+        return Ok(None);
+    }
+    let Ok(found) = value_at(source, at)? else { return Ok(None) };
+    let is_object = matches!(&found.literal, Literal::String(text) if text.trim_start().starts_with('{'));
+    Ok(mend::object(found.literal).filter(|_| is_object).map(|entries| (entries, found.end)))
 }
 
 /// Whether a text that cannot be read could be if more followed: it ends inside of a value, in a word
@@ -171,21 +184,37 @@ fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
     }
     match value {
         Literal::String(name) => Some(name.clone()),
-        Literal::Object(inner) => {
-            inner.iter().filter(|(key, _)| key == "name").find_map(|(key, value)| name_of(key, value))
-        }
+        // `{"function": {"name": …}}`; the name itself is no object.
+        Literal::Object(inner) => NAME_KEYS.iter().find_map(|key| {
+            inner.iter().find_map(|(written, value)| match value {
+                Literal::String(name) if written == key => Some(name.clone()),
+                _ => None,
+            })
+        }),
         _ => None,
     }
 }
 
 fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
-    // `{"declared": {…}}`: the name is the only key.
-    if let [(key, Literal::Object(_))] = entries.as_slice()
-        && (tools.resolve(key).is_some()
-            || !NAME_KEYS.contains(&&**key) && !ARGUMENT_KEYS.contains(&&**key) && !key.is_empty())
+    // `{"declared": {…}}`: the name is the only key. Arguments that were encoded once more could be any text behind another name.
+    if let [(key, value)] = entries.as_slice()
+        && match value {
+            Literal::Object(_) => {
+                tools.resolve(key).is_some()
+                    || !NAME_KEYS.contains(&&**key) && !ARGUMENT_KEYS.contains(&&**key) && !key.is_empty()
+            }
+            Literal::String(_) | Literal::Null => {
+                !NAME_KEYS.contains(&&**key) && tools.resolve(key).is_some()
+            }
+            Literal::Bool(_) | Literal::Number(_) | Literal::Array(_) => false,
+        }
     {
         let (name, value) = entries.into_iter().next().ok_or(NoCall::NoName)?;
-        return Ok(JsonCall { id: None, name, arguments: mend::object(value).unwrap_or_default() });
+        let arguments = match value {
+            Literal::Null => Vec::new(),
+            value => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
+        };
+        return Ok(JsonCall { id: None, name, arguments });
     }
     let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
     let mut found = JsonCall { id: None, name, arguments: Vec::new() };
@@ -307,6 +336,36 @@ pub(crate) fn name_and_id<'a>(written: &'a str, tools: &ToolSet) -> (Option<&'a 
     };
     let is_id = written.starts_with("call_") || written.starts_with("chatcmpl-tool-");
     if is_id && !tools.declares(name) { (None, Some(written)) } else { (Some(name), id) }
+}
+
+/// The declared name in an id of Kimi K2 whose marks are missing or others: `functions_N_0`, `functions.N0`, `N_0`. The index and the prefix
+/// may also belong to a name; only one tool can be meant.
+pub(crate) fn drifted<'a>(written: &'a str, tools: &ToolSet) -> Option<&'a str> {
+    if tools.resolve(bare_name(name_and_id(written, tools).0?, tools)).is_some() {
+        return None;
+    }
+    let separators = ['_', '-', '.'];
+    // With `:0` behind it the name ends there; without, its last digits may be the index.
+    let (name, without_index) = match name_and_id(written, tools) {
+        (Some(name), Some(_)) => (name, name),
+        _ => match written.trim_end_matches(|character: char| character.is_ascii_digit()) {
+            name if name.len() < written.len() => (written, name.trim_end_matches(separators)),
+            _ => (written, written),
+        },
+    };
+    let bare = |name: &'a str| {
+        name.strip_prefix("functions").map_or(name, |rest| rest.trim_start_matches(separators))
+    };
+    let mut meant = None;
+    for candidate in [bare(name), without_index, bare(without_index)] {
+        match (tools.resolve(candidate), meant) {
+            (None, _) => {}
+            (Some(_), None) => meant = Some(candidate),
+            (Some(_), Some(before)) if same_name(before, candidate, tools) => {}
+            (Some(_), Some(_)) => return None,
+        }
+    }
+    meant
 }
 
 /// The name without the prefix that some dialects write before every name.

@@ -4,7 +4,7 @@
 use crate::scan::is_blank;
 
 /// Texts by which models end a turn; they are never part of a value or of an answer.
-const ENDS: [&str; 18] = [
+const ENDS: [&str; 20] = [
     "<|im_end|>",
     "<|endoftext|>",
     "<|end_of_text|>",
@@ -23,6 +23,8 @@ const ENDS: [&str; 18] = [
     "</s>",
     "[EOS]",
     "<|end_of_sentence|>",
+    "<|assistant_end|>",
+    "</longcat_s>",
 ];
 
 /// Beginnings of a turn that is not the model's to write.
@@ -97,10 +99,10 @@ pub(crate) fn mark_at(text: &str) -> Mark {
     let bytes = text.as_bytes();
     let (third, known): (_, &[u8]) = match bytes.get(1) {
         None => return Mark::Begun,
-        Some(b'|') => (2, b"iersE"),
+        Some(b'|') => (2, b"aiersE"),
         // `<｜`
         Some(0xEF) => (4, b"e"),
-        Some(b'/') => (2, b"s"),
+        Some(b'/') => (2, b"ls"),
         Some(b'e') => (2, b"on"),
         Some(b's') => (2, b"t"),
         Some(_) => return Mark::Nothing,

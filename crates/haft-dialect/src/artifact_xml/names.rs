@@ -69,12 +69,16 @@ impl Names {
             return Some(Wrapper::Plural);
         }
         // A prefix before the name: `<longcat_tool_call>`.
+        let (single, number) = match name.strip_suffix(['s', 'S']) {
+            Some(single) => (single, Wrapper::Plural),
+            None => (name, Wrapper::Single),
+        };
         let prefixed = ["_tool_call", "-tool-call", ".tool_call", "_function_call"].iter().any(|tail| {
-            let head = name.len().checked_sub(tail.len()).filter(|head| *head > 0);
-            head.and_then(|head| name.get(head..)).is_some_and(|end| end.eq_ignore_ascii_case(tail))
+            let head = single.len().checked_sub(tail.len()).filter(|head| *head > 0);
+            head.and_then(|head| single.get(head..)).is_some_and(|end| end.eq_ignore_ascii_case(tail))
         });
         let ours = || self.tools.resolve(name).is_none() && !self.tools.any_parameter(name);
-        (prefixed && ours()).then_some(Wrapper::Single)
+        (prefixed && ours()).then_some(number)
     }
 
     /// Whether the tag holds the parameters, for this tool (all tools if it is not known yet).
@@ -138,6 +142,7 @@ mod tests {
         assert_eq!(names.wrapper("Tool-Call"), Some(Wrapper::Single));
         assert_eq!(names.wrapper("function_calls"), Some(Wrapper::Plural));
         assert_eq!(names.wrapper("longcat_tool_call"), Some(Wrapper::Single));
+        assert_eq!(names.wrapper("longcat_tool_calls"), Some(Wrapper::Plural));
         assert_eq!(names.wrapper("tool_calling"), None);
         assert_eq!(names.wrapper_tail(), b"act");
     }

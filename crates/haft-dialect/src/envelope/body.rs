@@ -46,7 +46,12 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             Some(b'[') if self.head.is_some_and(|head| head.named && head.is_declared(self.names)) => {
                 self.object(at)
             }
+            // Nothing but the beginning of a mark behind the last call.
+            Some(b'[') if self.read_any && source.ends_at(at + 1)? => {
+                Ok(Step::Done(at + 1, self.ending_without_mark()))
+            }
             Some(b'[') => self.list(at),
+            Some(0xEF) if !self.read_any && source.rest(at).starts_with('｛') => self.object(at),
             Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
             Some(b'}' | b']' | b')') if self.read_any => {
                 self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
@@ -153,7 +158,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             Word::Name { marked: false, .. } if self.read_any && self.head.is_none() => self.stray(at),
             Word::Name { end, next, marked } if !self.read_any || self.head.is_none() => {
                 let source = self.source;
-                let written = source.slice(at, end);
+                let id = source.slice(at, end);
+                let drifts = self.form == Dialect::KimiK2 || self.names.dialect == Dialect::KimiK2;
+                let drifted = drifts.then(|| call_json::drifted(id, &self.names.tools)).flatten();
+                if drifted.is_some() {
+                    self.repair(Repair::NameMapped);
+                }
+                let written = drifted.unwrap_or(id);
                 let stands = if marked && !matches!(source.byte(next), Some(b'{' | b'`')) {
                     Stands::BeforeMark
                 } else {
@@ -166,7 +177,9 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                     }
                     // `N[CALL_ID]x[ARGS]{…}`
                     Some(head) => head.id = Some(written),
-                    None => self.head = Some(Head { written, id: None, named: marked, stands }),
+                    None => {
+                        self.head = Some(Head { written, id: drifted.map(|_| id), named: marked, stands });
+                    }
                 }
                 Ok(Step::At(next))
             }

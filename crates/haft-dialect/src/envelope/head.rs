@@ -198,6 +198,7 @@ pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool
     }
     Ok(match source.byte(at) {
         Some(b'{' | b'[') => true,
+        Some(0xEF) if source.rest(at).starts_with('｛') => true,
         Some(b'`') => source.has_word(at, "```")?,
         _ => match word_at(source, names, at)? {
             Word::Gemma | Word::Name { marked: true, .. } => true,

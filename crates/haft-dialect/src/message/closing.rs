@@ -74,6 +74,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let spaced = self.source.byte(at) == Some(b']') && self.source.has_word(at, SPACE)?;
         let at = if spaced { at + SPACE.len() } else { at };
+        self.source.ends_at(at)?;
         let tag = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close && !tag.cut);
         let ours = |tag: &Tag<'_>| {
             self.names.wrapper(tag.name).is_some()

@@ -281,7 +281,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(false);
         }
         let body = source.skip_blanks(next);
-        if source.ends_at(body)? || source.byte(body) != Some(b'{') {
+        if source.ends_at(body)? || !self.begins_arguments(body)? {
             return Ok(false);
         }
         if !declared && self.text_follows(body)? {
@@ -338,11 +338,16 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         self.call_to(name, at, next)
     }
 
+    /// Whether arguments in JSON begin here, be it encoded once more.
+    fn begins_arguments(&self, at: usize) -> Reads<bool> {
+        Ok(self.source.byte(at) == Some(b'{') || call_json::encoded_at(self.source, at)?.is_some())
+    }
+
     fn call_to(&mut self, name: &'a str, at: usize, body: usize) -> Reads<bool> {
         let source = self.source;
         self.message.recipients = true;
         let first = source.skip_blanks(body);
-        if !source.ends_at(first)? && source.byte(first) != Some(b'{') {
+        if !source.ends_at(first)? && !self.begins_arguments(first)? {
             let block = self.text_to(name, at, first)?;
             self.take(block);
             return Ok(true);

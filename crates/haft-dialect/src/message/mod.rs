@@ -480,8 +480,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(if is_message { channels::recipient_before(self.source, self.message.at, at) } else { None })
     }
 
-    /// The end of the model's turn; only blanks and other ends may follow, else it is text. Behind it, a turn that begins
-    /// is invented.
+    /// The end of the model's turn; only blanks and other ends may follow, else it is text, but for a mark right behind a call. Behind it,
+    /// a turn that begins is invented.
     fn end_mark(&mut self, at: usize, length: usize) -> Reads<()> {
         let next = self.source.skip_blanks(at + length);
         if self.source.ends_at(next)? {
@@ -492,6 +492,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             Mark::Turn => self.message.mode = Mode::Ended,
             Mark::End(_) => self.skip(next),
             Mark::Begun if !self.source.is_complete() => return Err(NeedMore),
+            Mark::Begun | Mark::Nothing if self.message.after_call => self.skip(at + length),
             Mark::Begun | Mark::Nothing => self.pass(at + length),
         }
         Ok(())
