@@ -4,7 +4,7 @@
 use crate::draft::Outcome;
 use crate::message::Output;
 use crate::parser::MAX_ATTEMPTS;
-use crate::scan::is_blank;
+use crate::scan::{is_blank, is_invisible};
 use crate::{Attempt, Dialect, Event, MalformedCall, Parsed, ParsedCall, Piece, PieceKind, Repair, Span};
 
 /// What was found so far.
@@ -94,7 +94,7 @@ impl Collected {
                 trim(&mut text);
                 text
             }
-            spans => joined(&buffer, spans),
+            spans => visible(&buffer, spans),
         };
         let Self { calls, malformed, order, .. } = self;
         Parsed { dialect, evidence, calls, malformed, order, text, reasoning, pieces }
@@ -165,6 +165,17 @@ impl Collected {
 fn joined(buffer: &str, spans: &[Span]) -> String {
     let mut text = String::with_capacity(spans.iter().map(|span| span.end - span.start).sum());
     text.extend(spans.iter().map(|span| buffer.get(span.start..span.end).unwrap_or_default()));
+    trim(&mut text);
+    text
+}
+
+/// The visible text; characters that cannot be seen do not count beside what stood between its parts.
+fn visible(buffer: &str, spans: &[Span]) -> String {
+    let mut text = String::with_capacity(spans.iter().map(|span| span.end - span.start).sum());
+    for span in spans {
+        let part = buffer.get(span.start..span.end).unwrap_or_default();
+        text.push_str(part.trim_matches(is_invisible));
+    }
     trim(&mut text);
     text
 }

@@ -112,7 +112,7 @@ pub struct Piece {
 /// was cut off by a length limit. So show events, but run only what [`Parsed`] holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
-    /// Visible text.
+    /// Visible text, with characters that cannot be seen; beside calls the result leaves them out.
     Text(&'a str),
     /// Reasoning.
     Reasoning(&'a str),

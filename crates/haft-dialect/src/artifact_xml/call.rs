@@ -22,6 +22,9 @@ pub(crate) const TOOL_SEPARATOR: &str = "tool_sep";
 /// Thoughts without end in one call, at most; with more it cannot be read.
 const MAX_ENDLESS_THOUGHTS: u32 = 4;
 
+/// Ends of a section that are tried as the end of the JSON in it, at most.
+const MAX_SECTION_ENDS: usize = 16;
+
 /// Longest value of a parameter that a tool does not have, without any wrapper, in bytes.
 const MAX_UNDECLARED: usize = 4096;
 
@@ -160,17 +163,18 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     }
 
     /// The end of a call whose closing mark is missing. Text behind its last element is not part of it.
-    fn end_unclosed(&self, at: usize) -> Next {
+    fn end_unclosed(&self, at: usize) -> Reads<Next> {
         let begun = self.draft.has_name() || self.draft.has_parameters();
-        let end = if begun && self.draft.fault.is_none() { self.last_end } else { at };
-        Next::End(end, self.unclosed())
+        let only_filling = skip_filling(self.source, self.last_end)? == at;
+        let end = if begun && self.draft.fault.is_none() && !only_filling { self.last_end } else { at };
+        Ok(Next::End(end, self.unclosed()))
     }
 
     fn step(&mut self, at: usize) -> Reads<Next> {
         let source = self.source;
         let at = skip_filling(source, at)?;
         if source.ends_at(at)? {
-            return Ok(self.end_unclosed(at));
+            return self.end_unclosed(at);
         }
         if self.style == Style::Bare
             && self.draft.groups > 0
@@ -276,6 +280,15 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             self.draft.repair(Repair::StrayTextDropped);
             return self.foreign(json).map(Next::Foreign);
         }
+        // Words before the JSON object of the parameters.
+        if self.draft.container_open
+            && let Some(json) = source.slice(at, end).find('{').filter(|length| *length > 0)
+            && let Ok(found) = call_json::value_at(source, at + json)?
+            && matches!(found.literal, haft_schema::json::Literal::Object(_))
+        {
+            self.draft.stray_text(source.slice(at, at + json));
+            return Ok(Next::At(at + json));
+        }
         let text = source.slice(at, end);
         self.draft.stray_text(text);
         self.loose = Some(Loose { text: text.trim_matches(is_blank), start: at, end });
@@ -303,32 +316,41 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
     fn section(&mut self, at: usize, content: usize) -> Reads<Next> {
         let source = self.source;
         let rest = source.bytes().get(content..).unwrap_or_default();
-        let Some(length) = memchr::memmem::find(rest, b"]]>") else {
+        let mut ends = memchr::memmem::find_iter(rest, b"]]>").take(MAX_SECTION_ENDS).peekable();
+        let Some(first) = ends.peek().copied() else {
             source.ends_at(source.len())?;
             self.draft.fault.get_or_insert(Fault::CutInTag);
             return Ok(Next::End(source.len(), self.unclosed()));
         };
-        let text = source.slice(content, content + length);
-        let trimmed = text.trim_matches(is_blank);
-        let as_json = Source::new(trimmed, true);
-        if self.draft.container_open
-            && trimmed.starts_with('{')
-            && let Ok(Ok(found)) = call_json::value_at(as_json, 0)
-            && let haft_schema::json::Literal::Object(entries) = found.literal
-            && as_json.skip_blanks(found.end) == as_json.len()
-        {
-            self.take_json(entries, found.loose);
-        } else {
-            self.draft.stray_text(text);
-            self.loose = Some(Loose { text, start: at, end: content + length + 3 });
+        // An end inside of a string is none.
+        if self.draft.container_open && source.slice(content, content + first).trim_start().starts_with('{') {
+            for length in ends {
+                let text = source.slice(content, content + length).trim_matches(is_blank);
+                let json = Source::new(text, true);
+                if let Ok(Ok(found)) = call_json::value_at(json, 0)
+                    && let haft_schema::json::Literal::Object(entries) = found.literal
+                    && json.skip_blanks(found.end) == json.len()
+                {
+                    self.take_json(entries, found.loose);
+                    return Ok(Next::At(content + length + 3));
+                }
+            }
+            source.ends_at(source.len())?;
         }
-        Ok(Next::At(content + length + 3))
+        let text = source.slice(content, content + first);
+        self.draft.stray_text(text);
+        self.loose = Some(Loose { text, start: at, end: content + first + 3 });
+        Ok(Next::At(content + first + 3))
     }
 
     fn tag(&mut self, tag: &Tag<'a>, at: usize) -> Reads<Next> {
         match tag.kind {
             TagKind::Close => Ok(self.close_tag(tag, at)),
             TagKind::Open | TagKind::Empty if tag.cut => {
+                // Behind an element that was closed the next call begins.
+                if std::mem::take(&mut self.element_closed) {
+                    self.finish_for_sibling(at, Ending::Closed);
+                }
                 self.draft.fault.get_or_insert(Fault::CutInTag);
                 Ok(Next::End(self.source.len(), self.unclosed()))
             }
@@ -413,7 +435,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             && self.names.is_parameter(tag.name, tool);
         if let Some(wrapper) = self.names.wrapper(tag.name).filter(|_| !parameter) {
             if !self.draft.is_untouched() {
-                return Ok(self.end_unclosed(at));
+                return self.end_unclosed(at);
             }
             // A list wrapper, or the same tag twice.
             self.draft.start = at;
@@ -451,7 +473,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             || self.names.carries_parameter(tag, tool)
             || !self.draft.has_name() && self.names.tools.resolve(tag.name).is_some();
         if !known && is_result_tag(tag.name) {
-            return Ok(self.end_unclosed(at));
+            return self.end_unclosed(at);
         }
         if !known && is_think_tag(tag.name) {
             return self.thinking(tag);
@@ -462,7 +484,7 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
             if self.style == Style::Wrapped && closed {
                 self.draft_for_next_name(tag.name, at);
             } else if self.draft.raw_everywhere {
-                return Ok(self.end_unclosed(at));
+                return self.end_unclosed(at);
             }
         }
         if !self.draft.has_parameters() && !self.draft.has_name() && self.is_name_as_tag(tag)? {

@@ -153,7 +153,7 @@ impl<'a> CallReader<'a, '_, '_> {
         Next::At(tag.end)
     }
 
-    fn finish_for_sibling(&mut self, at: usize, ending: Ending) {
+    pub(crate) fn finish_for_sibling(&mut self, at: usize, ending: Ending) {
         let finished = std::mem::replace(&mut self.draft, Draft::new(at));
         finished.finish(ending, at, self.names, &mut self.outcomes);
     }

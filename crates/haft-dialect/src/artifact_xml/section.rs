@@ -209,14 +209,14 @@ impl<'a> ValueReader<'a, '_> {
         Ok(source.len())
     }
 
-    /// The offset behind the next close tag of a wrapper, or of the next open one; else the end of the text.
+    /// The offset behind the close tag of the wrapper; the end of the text if there is none before the next open one, which the section may quote.
     fn behind_wrapper(&self, from: usize) -> Reads<usize> {
         let mut at = from;
         while let Some(found) = next_bracket(self.source, at) {
             if let Some(tag) = tag_at(self.source, found)?
                 && self.names.wrapper(tag.name).is_some()
             {
-                return Ok(if tag.kind == TagKind::Close { tag.end } else { found });
+                return Ok(if tag.kind == TagKind::Close { tag.end } else { self.source.len() });
             }
             at = found + self.source.char_at(found).map_or(1, char::len_utf8);
         }

@@ -39,6 +39,19 @@ pub(crate) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
+    const EMPTY: Tag<'static> = Tag {
+        kind: TagKind::Open,
+        name: "",
+        attributes: "",
+        equals: None,
+        equals_at: 0,
+        end: 0,
+        full_width: false,
+        cut: false,
+        unclosed: false,
+        prefixed: false,
+    };
+
     /// The name that the tag carries: `<invoke name="x">`, `<function=x>`, `<argument key="x">`.
     pub(crate) fn carried_name(&self) -> Option<Cow<'a, str>> {
         match self.equals {
@@ -95,18 +108,7 @@ fn plain_tag_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         return None;
     }
     let name = without_family(source.slice(from, from + length));
-    Some(Tag {
-        kind,
-        name,
-        attributes: "",
-        equals: None,
-        equals_at: 0,
-        end: from + length + 1,
-        full_width: false,
-        cut: false,
-        unclosed: false,
-        prefixed: false,
-    })
+    Some(Tag { kind, name, end: from + length + 1, ..Tag::EMPTY })
 }
 
 /// What stands before every name in the dialect of DeepSeek V3.2.
@@ -139,17 +141,14 @@ fn tag_with_attributes_at(source: Source<'_>, at: usize) -> Option<Tag<'_>> {
         }
         end = value + memchr::memchr(b'"', bytes.get(value..)?)? + 1;
     }
-    (bytes.get(end) == Some(&b'>')).then(|| Tag {
+    let attributes = source.slice(behind, end).trim_start_matches(' ');
+    (bytes.get(end) == Some(&b'>')).then_some(Tag {
         kind,
         name,
-        attributes: source.slice(behind, end).trim_start_matches(' '),
-        equals: None,
-        equals_at: 0,
+        attributes,
         end: end + 1,
-        full_width: false,
-        cut: false,
-        unclosed: false,
         prefixed,
+        ..Tag::EMPTY
     })
 }
 
@@ -166,6 +165,12 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
     if closing {
         cursor.at = source.skip_blanks(cursor.at);
     }
+    // Half a close tag of the family at the end of the text.
+    let rest = source.rest(cursor.at);
+    if closing && source.is_complete() && !rest.is_empty() && "｜DSML｜".starts_with(rest) {
+        let (kind, end) = (TagKind::Close, source.len());
+        return Ok(Some(Tag { kind, end, cut: true, prefixed: true, ..Tag::EMPTY }));
+    }
     let prefixed = cursor.skip_prefix()?;
     let Some(name) = cursor.name()? else { return Ok(None) };
     // `<｜DSML｜ calls>`
@@ -178,18 +183,8 @@ fn any_tag_at(source: Source<'_>, at: usize) -> Reads<Option<Tag<'_>>> {
         _ => full.rsplit(':').next().unwrap_or(full),
     };
     let name = without_family(name);
-    let mut tag = Tag {
-        kind,
-        name,
-        attributes: "",
-        equals: None,
-        equals_at: 0,
-        end: cursor.at,
-        full_width: cursor.full_width,
-        cut: false,
-        unclosed: false,
-        prefixed: prefixed || full.len() > name.len(),
-    };
+    let prefixed = prefixed || full.len() > name.len();
+    let mut tag = Tag { kind, name, end: cursor.at, full_width: cursor.full_width, prefixed, ..Tag::EMPTY };
     if name.is_empty() && !(closing && cursor.source.ends_at(cursor.at)?) {
         return Ok(None);
     }

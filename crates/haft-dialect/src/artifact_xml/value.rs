@@ -229,7 +229,13 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 self.missing.push(Missing { name, call_end });
                 self.plain_without_closer(start, call_end, name, tool)
             }
-            ([], None) => Ok(Value::Cut { resume: self.resume_at(start, search.nested_at) }),
+            ([], None) => Ok(match self.wrong_closer(start, name, tool)? {
+                Some((end, after)) => {
+                    let text = self.text_without_closer(start, end);
+                    Value::Whole { text, end: after, repair: Some(Repair::ValueClosed) }
+                }
+                None => Value::Cut { resume: self.resume_at(start, search.nested_at) },
+            }),
         }
     }
 
@@ -304,7 +310,7 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 if own
                     && search.opened + search.nested + search.elements == 0
                     && self.names.carries_parameter(tag, tool)
-                    && self.follows_tag_or_break(at) =>
+                    && (self.follows_tag_or_break(at) || search.unfit.len() == 1) =>
             {
                 return Ok(Look::Next);
             }
@@ -352,6 +358,39 @@ impl<'a, 'n> ValueReader<'a, 'n> {
         Ok(Look::On)
     }
 
+    /// Whether a tag opens the container of the call, or names its tool while that is not known.
+    fn opens_body(&self, tag: &Tag<'_>, tool: Option<&Tool>) -> bool {
+        !self.raw
+            && (Names::is_own_container(tag.name) && self.names.is_container(tag.name, tool)
+                || tool.is_none() && Names::is_name_tag(tag.name))
+    }
+
+    /// The wrong close tag that ends a value although the call has no end: one that the value did not open, with the next parameter behind it.
+    fn wrong_closer(&self, start: usize, name: &str, tool: Option<&Tool>) -> Reads<Option<(usize, usize)>> {
+        let source = self.source;
+        let mut opened = Opened::default();
+        let mut at = start;
+        while let Some(found) = next_bracket(source, at) {
+            let Some(tag) = tag_at(source, found)? else {
+                at = found + source.char_at(found).map_or(1, char::len_utf8);
+                continue;
+            };
+            at = tag.end;
+            match tag.kind {
+                TagKind::Open if self.names.is_parameter(tag.name, tool) => return Ok(None),
+                TagKind::Open => opened.open(tag.name),
+                TagKind::Close if opened.count(tag.name) > 0 => opened.close(tag.name),
+                TagKind::Close => {
+                    let next = skip_filling(source, tag.end)?;
+                    let follows = !source.ends_at(next)? && self.goes_on(tag.end, name, tool, false)?;
+                    return Ok(follows.then_some((found, tag.end)));
+                }
+                TagKind::Empty => {}
+            }
+        }
+        Ok(None)
+    }
+
     /// The end of a value whose close tag is missing: the first tag that cannot belong to it, before the call's end.
     fn plain_without_closer(
         &self,
@@ -377,6 +416,8 @@ impl<'a, 'n> ValueReader<'a, 'n> {
             match tag.kind {
                 TagKind::Open
                     if self.names.is_parameter(tag.name, tool)
+                        || self.names.carries_parameter(&tag, tool)
+                        || self.opens_body(&tag, tool)
                         || name == "arg_value" && tag.name == "arg_key"
                         || name == "arg_key" && tag.name == "arg_value" =>
                 {

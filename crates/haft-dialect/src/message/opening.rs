@@ -8,7 +8,7 @@ use super::shown::is_native;
 use super::{Mode, Output, Reader};
 use crate::artifact_xml::call::{Block, CallReader, Style, TOOL_SEPARATOR};
 use crate::artifact_xml::names::{Names, Wrapper, same_tag};
-use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
+use crate::artifact_xml::tag::{Tag, TagKind, attributes, skip_filling, tag_at};
 use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
 use crate::draft::{Ending, Outcome};
@@ -278,7 +278,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let alone = self.source.begins_line(at) && tool.required.is_empty();
         if tag.kind == TagKind::Empty {
-            if !alone || !self.ends_line(tag.end)? {
+            let given = |key: &String| attributes(tag.attributes).any(|(given, _)| given == key.as_str());
+            let whole = source.begins_line(at) && tool.required.iter().all(given);
+            if !whole || !self.ends_line(tag.end)? {
                 return Ok(None);
             }
             return self.calls(at, Style::Bare).read_from(at).map(Some);

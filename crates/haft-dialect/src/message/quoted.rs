@@ -3,7 +3,7 @@
 use super::{Mode, Output, Reader};
 use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::marks::is_think_tag;
-use crate::scan::{NeedMore, Reads};
+use crate::scan::{NeedMore, Reads, Source, is_blank};
 
 /// Longest line in which the end of inline code is looked for, in bytes.
 const MAX_INLINE_CODE: usize = 4096;
@@ -27,7 +27,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     /// Inline code or a fence.
     pub(crate) fn backticks(&mut self, at: usize) -> Reads<()> {
         let length = self.run_length(at, b'`')?;
-        if length >= 3 && self.source.begins_line(at) {
+        if length >= 3 && begins_quoted_line(self.source, at) {
             // The end of a fence whose beginning is missing, behind the last call.
             if self.message.after_call && self.only_ends_follow(at + length)? {
                 self.skip(at + length);
@@ -61,6 +61,8 @@ impl<O: Output> Reader<'_, '_, '_, O> {
                         break from;
                     }
                 }
+                // Code that goes on in the next line, round a call.
+                Some(offset) if self.begins_quoted_tag(at + length)? => from += offset + 1,
                 Some(_) => break at + length,
                 None if limit <= bytes.len() => break at + length,
                 None => {
@@ -71,6 +73,11 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         };
         self.pass(end);
         Ok(())
+    }
+
+    /// Whether a tag stands right behind the mark of inline code.
+    fn begins_quoted_tag(&self, at: usize) -> Reads<bool> {
+        Ok(tag_at(self.source, at)?.is_some_and(|tag| self.names.wrapper(tag.name).is_some()))
     }
 
     pub(crate) fn run_length(&self, at: usize, mark: u8) -> Reads<usize> {
@@ -120,7 +127,8 @@ impl<O: Output> Reader<'_, '_, '_, O> {
     pub(crate) fn fence_end(&self, line: usize, fence: Fence) -> Reads<Option<usize>> {
         let source = self.source;
         let mut at = line;
-        while matches!(source.byte(at), Some(b' ' | b'\t')) {
+        let in_quote = !source.begins_line(fence.start);
+        while matches!(source.byte(at), Some(b' ' | b'\t')) || in_quote && source.byte(at) == Some(b'>') {
             at += 1;
         }
         if source.ends_at(at)? || source.byte(at) != Some(fence.mark) {
@@ -128,7 +136,7 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         }
         let run = self.run_length(at, fence.mark)?;
         let rest = source.rest(at + run);
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+        let blank = rest.len() - rest.trim_start_matches(|next| next != '\n' && is_blank(next)).len();
         let after = at + run + blank;
         let closes = run >= fence.length && self.line_ends_at(after)?;
         Ok(closes.then_some(at + run))
@@ -170,4 +178,10 @@ impl<O: Output> Reader<'_, '_, '_, O> {
         self.message.tildes = tildes;
         tildes.open
     }
+}
+
+/// Whether only blanks and the marks of a quote, as in `> `, stand between the start of the line and this offset.
+fn begins_quoted_line(source: Source<'_>, at: usize) -> bool {
+    let before = source.slice(0, at).trim_end_matches(|next| next != '\n' && (is_blank(next) || next == '>'));
+    before.is_empty() || before.ends_with('\n')
 }

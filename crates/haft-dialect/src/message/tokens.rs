@@ -9,6 +9,9 @@ use crate::literal::python;
 use crate::scan::Reads;
 use crate::tokens::{Meaning, Part, Thinking, Token, token_at};
 
+/// Longest name of a call before its mark, in bytes.
+const MAX_HEAD: usize = 200;
+
 impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// A token at this offset, if one stands there and is more than a mention.
     pub(crate) fn token(&mut self, at: usize) -> Reads<bool> {
@@ -194,24 +197,30 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let bracket_list = source.byte(first) == Some(b'[');
         Ok(match form {
             Dialect::Mistral if !matches!(source.byte(first), Some(b'[' | b'{')) => Dialect::MistralV11,
-            Dialect::DeepseekV31 => {
-                let line = source.slice(first, source.len().min(first + 200).max(first));
-                let line = if line.is_empty() { source.rest(first) } else { line };
-                if line.contains("argument")
-                    && source.rest(first).starts_with(|c: char| c.is_alphanumeric())
-                    && line.contains("tool_call_argument")
-                {
-                    Dialect::KimiK2
-                } else if line.starts_with("function<") {
-                    Dialect::DeepseekV3
-                } else {
-                    Dialect::DeepseekV31
-                }
-            }
+            Dialect::DeepseekV31 => self.named_by_mark(first)?,
             Dialect::Llama3Json if !bracket_list && python::begins_call(source, first)?.is_some() => {
                 Dialect::Llama3Builtin
             }
             other => other,
+        })
+    }
+
+    /// The dialect whose mark stands behind the name of a call that begins at this offset.
+    fn named_by_mark(&self, first: usize) -> Reads<Dialect> {
+        let source = self.source;
+        let window = source.bytes().get(first..source.len().min(first + MAX_HEAD)).unwrap_or_default();
+        let Some(length) = memchr::memchr(b'<', window) else {
+            if window.len() < MAX_HEAD {
+                source.ends_at(source.len())?;
+            }
+            return Ok(Dialect::DeepseekV31);
+        };
+        let mark = token_at(source, first + length)?;
+        let arguments = mark.is_some_and(|mark| source.slice(first + length, mark.end).contains("argument"));
+        Ok(match source.slice(first, first + length) {
+            "function" => Dialect::DeepseekV3,
+            name if arguments && name.starts_with(char::is_alphanumeric) => Dialect::KimiK2,
+            _ => Dialect::DeepseekV31,
         })
     }
 
