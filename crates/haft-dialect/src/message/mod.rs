@@ -64,8 +64,10 @@ pub(crate) struct Message {
     pub(crate) in_channels: bool,
     /// The message names recipients behind `>>>`.
     pub(crate) recipients: bool,
-    /// The next bracket, found once for all looks before it.
-    next: NextOpening,
+    /// The next places of interest, each found once for all looks before it.
+    next_opening: Search,
+    next_label: Search,
+    next_recipient: Search,
     /// Values on a line of their own that could not be read.
     pub(crate) unread_lines: usize,
     /// Reasoning was read and ended.
@@ -113,7 +115,9 @@ impl Message {
             tildes: Tildes::default(),
             in_channels: false,
             recipients: false,
-            next: NextOpening::default(),
+            next_opening: Search::default(),
+            next_label: Search::default(),
+            next_recipient: Search::default(),
             unread_lines: 0,
             thought: false,
             answer_open: false,
@@ -597,49 +601,55 @@ fn next_thinking_mark(source: Source<'_>, from: usize, thinking: Thinking) -> Op
     memchr::memchr2(b'<', b'[', rest).map(|offset| from + offset)
 }
 
-/// What a search for the next bracket found, and what it looked at.
+/// What a search found, and what it looked at. Nothing is looked at again.
 #[derive(Debug, Default)]
-struct NextOpening {
+struct Search {
     from: usize,
     to: usize,
     found: Option<usize>,
 }
 
-impl Message {
-    /// The next place of a text that could be anything but text.
-    fn next_mark(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
-        let bracket = self.next_opening_at(source, from);
-        let until = bracket.unwrap_or(source.len());
-        let label = next_label(source, from, until);
-        let first = label.or(bracket);
-        if !self.recipients {
-            return first;
-        }
-        let until = first.unwrap_or(source.len());
-        let window = source.bytes().get(from..until).unwrap_or_default();
-        memchr::memmem::find(window, b">>>").map(|offset| from + offset).or(first)
-    }
-
-    /// The next bracket or backtick; what was looked at before is not looked at again.
-    fn next_opening_at(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
-        let known = self.next.from <= from && from <= self.next.to;
-        match self.next.found {
+impl Search {
+    /// The first place behind `from` that `find` gives, which is told where to begin and what was seen before.
+    fn next(
+        &mut self,
+        source: Source<'_>,
+        from: usize,
+        find: impl Fn(Source<'_>, usize, usize) -> Option<usize>,
+    ) -> Option<usize> {
+        let known = self.from <= from && from <= self.to;
+        match self.found {
             // A bracket that was the last byte may be more by now.
-            Some(found) if known && found >= from && found + 2 < self.next.to => return Some(found),
+            Some(found) if known && found >= from && found + 2 < self.to => return Some(found),
             Some(_) | None => {}
         }
-        let unseen =
-            if known && self.next.found.is_none() { self.next.to.saturating_sub(16).max(from) } else { from };
+        let unseen = if known && self.found.is_none() { self.to.saturating_sub(16).max(from) } else { from };
         let unseen = (from..=unseen).rev().find(|at| source.is_boundary(*at)).unwrap_or(from);
-        let found = next_opening(source, unseen);
-        self.next = NextOpening { from, to: source.len(), found };
+        let found = find(source, from, unseen);
+        *self = Self { from, to: source.len(), found };
         found
     }
 }
 
+impl Message {
+    /// The next place of a text that could be anything but text.
+    fn next_mark(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
+        let bracket = self.next_opening.next(source, from, next_opening);
+        let label = self.next_label.next(source, from, next_label);
+        let recipient =
+            if self.recipients { self.next_recipient.next(source, from, next_recipient) } else { None };
+        [bracket, label, recipient].into_iter().flatten().min()
+    }
+}
+
+/// The next mark before a recipient.
+fn next_recipient(source: Source<'_>, _from: usize, unseen: usize) -> Option<usize> {
+    memchr::memmem::find(source.bytes().get(unseen..)?, b">>>").map(|offset| unseen + offset)
+}
+
 /// The next bracket or backtick.
-fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
-    let mut at = from;
+fn next_opening(source: Source<'_>, from: usize, unseen: usize) -> Option<usize> {
+    let mut at = unseen;
     let bytes = source.bytes();
     loop {
         let rest = bytes.get(at..)?;
@@ -677,13 +687,12 @@ fn next_opening(source: Source<'_>, from: usize) -> Option<usize> {
     }
 }
 
-/// The next full-width bracket, brace at the start of a line, or label, before an offset.
-fn next_label(source: Source<'_>, from: usize, until: usize) -> Option<usize> {
-    let mut at = from;
+/// The next full-width bracket, brace at the start of a line, or label.
+fn next_label(source: Source<'_>, from: usize, unseen: usize) -> Option<usize> {
+    let mut at = unseen;
     let bytes = source.bytes();
     loop {
-        let window = bytes.get(at..until)?;
-        let found = at + memchr::memchr3(b':', b'{', 0xBC, window)?;
+        let found = at + memchr::memchr3(b':', b'{', 0xBC, bytes.get(at..)?)?;
         let wide = found > from && bytes.get(found - 1) == Some(&0xEF);
         match (bytes.get(found), bytes.get(found + 1)) {
             (Some(b'{'), _) if may_begin_object(source, found) && source.begins_line(found) => {
