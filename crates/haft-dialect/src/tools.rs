@@ -107,6 +107,12 @@ impl ToolSet {
         found.and_then(|index| self.tools.get(index)).map(|tool| (tool, false))
     }
 
+    /// Whether the name of any tool begins so, be it behind a prefix.
+    pub(crate) fn any_begins(&self, name: &str) -> bool {
+        let bare = strip_prefix_ignoring_case(name, "functions.").unwrap_or(name);
+        self.tools.iter().any(|tool| tool.declared.name.starts_with(bare))
+    }
+
     /// Whether any tool declares a parameter that can be meant by the written name.
     pub(crate) fn any_parameter(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.parameter(name).is_some())

@@ -201,6 +201,12 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
                     }
                     return Ok(next);
                 }
+                if self.draft.is_untouched()
+                    && self.style == Style::Wrapped
+                    && source.rest(at).starts_with('｛')
+                {
+                    return self.foreign(at).map(Next::Foreign);
+                }
             }
             Some(_)
                 if self.draft.is_untouched()
@@ -223,6 +229,13 @@ impl<'a, 'n, 's> CallReader<'a, 'n, 's> {
                 return self.json_parameters(at);
             }
             Some(b'`') if source.has_word(at, "```")? => return self.fence_mark(at),
+            Some(b'"') if self.element_open && !self.draft.has_parameters() => {
+                if let Some((entries, end)) = call_json::encoded_at(source, at)? {
+                    self.take_json(entries, false);
+                    self.last_end = end;
+                    return Ok(Next::At(end));
+                }
+            }
             _ => {}
         }
         self.stray(at)

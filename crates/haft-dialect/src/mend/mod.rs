@@ -80,7 +80,7 @@ fn read(text: &str) -> Option<Literal<'static>> {
 }
 
 /// The length of the string that begins the text with this quote, quotes included.
-fn string_length(text: &str, open: char) -> Option<usize> {
+pub(crate) fn string_length(text: &str, open: char) -> Option<usize> {
     let from = open.len_utf8();
     if let Ok(quote) = u8::try_from(open) {
         let bytes = text.as_bytes();

@@ -11,7 +11,7 @@ use crate::artifact_xml::names::{Names, Wrapper, same_tag};
 use crate::artifact_xml::tag::{Tag, TagKind, attributes, skip_filling, tag_at};
 use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
-use crate::draft::{Ending, Outcome};
+use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::envelope::{self, Envelope};
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::mend::{mend, with_brackets_closed};
@@ -51,7 +51,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(true);
         }
         if tag.cut {
-            return Ok(false);
+            return Ok(self.cut_element(tag, at));
         }
         if self.output.has_outcomes() && is_result_tag(tag.name) {
             self.message.mode = Mode::Ended;
@@ -328,13 +328,27 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         let next = skip_filling(source, tag.end)?;
         if source.ends_at(next)? {
-            return Ok(None);
+            if tool.is_none() || !source.begins_line(at) && !self.message.after_call {
+                return Ok(None);
+            }
+            // Arguments in JSON must be there; tags may be missing where nothing is required.
+            let takes_json = matches!(self.names.dialect, Dialect::FunctionaryV31 | Dialect::Auto);
+            if tag.equals.is_some() && takes_json {
+                return Ok(Some(self.cut_call(&name, at)));
+            }
+            return self.calls(at, Style::Bare).read_from(at).map(Some);
         }
         let inner = tag_at(source, next)?;
+        let begins_json = match source.byte(next) {
+            Some(b'{') => true,
+            Some(b'"') => call_json::encoded_at(source, next)?.is_some(),
+            Some(b'`') => tool.is_some() && tag.equals.is_some() && source.has_word(next, "```")?,
+            _ => false,
+        };
         let Some((tool, _)) = tool else {
             // The whole form of a dialect that has no wrapper.
             let own = match (self.names.dialect, inner) {
-                (Dialect::FunctionaryV31, None) => tag.equals.is_some() && source.byte(next) == Some(b'{'),
+                (Dialect::FunctionaryV31, None) => tag.equals.is_some() && begins_json,
                 (Dialect::Minicpm5, Some(inner)) => {
                     Names::is_parameter_element(inner.name) && inner.attribute("name").is_some()
                 }
@@ -349,12 +363,35 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     && same_tag(inner.name, tag.name)
             }
             Some(inner) => self.begins_parameters(&inner, tool),
-            None => source.byte(next) == Some(b'{'),
+            None => begins_json,
         };
         if !fits {
             return Ok(None);
         }
         self.calls(at, Style::Bare).read_from(at).map(Some)
+    }
+
+    /// An element on a line of its own at the end of the text, which ends inside of a declared name.
+    fn cut_element(&mut self, tag: &Tag<'a>, at: usize) -> bool {
+        let begins_line = self.source.begins_line(at) || self.message.after_call;
+        let name = tag.equals.filter(|name| !name.is_empty() && Names::is_named_element(tag.name));
+        let Some(name) = name.filter(|name| begins_line && self.names.tools.any_begins(name)) else {
+            return false;
+        };
+        let block = self.cut_call(name, at);
+        self.take(block);
+        true
+    }
+
+    /// A call that the end of the text cuts off before its arguments begin.
+    fn cut_call(&self, name: &str, at: usize) -> Block {
+        let end = self.source.len();
+        let mut draft = Draft::new(at);
+        draft.set_name(name.to_owned().into(), self.names);
+        draft.fault = Some(Fault::CutInCall);
+        let mut outcomes = Vec::new();
+        draft.finish(Ending::Unclosed, end, self.names, &mut outcomes);
+        Block { end, outcomes, form: Dialect::ArtifactXml }
     }
 
     /// A fence that is the whole message and holds nothing but calls.
