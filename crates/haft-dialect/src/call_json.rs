@@ -91,6 +91,12 @@ pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<Jso
             });
             match listed {
                 Some(index) => calls(entries.swap_remove(index).1, tools),
+                // Several names as keys are as many calls.
+                None if entries.len() > 1
+                    && entries.iter().all(|(key, value)| is_keyed(key, value, tools)) =>
+                {
+                    entries.into_iter().map(|entry| call(vec![entry], tools)).collect()
+                }
                 None => vec![call(entries, tools)],
             }
         }
@@ -104,10 +110,17 @@ pub(crate) fn calls<'a>(literal: Literal<'a>, tools: &ToolSet) -> Vec<Result<Jso
 }
 
 /// Whether a value without any marker round it is meant as calls: every one names a declared tool, and has arguments or
-/// nothing else.
+/// nothing else. In a list of them an object without a name is an attempt too.
 pub(crate) fn declared(literal: &Literal<'_>, tools: &ToolSet) -> bool {
     match literal {
-        Literal::Array(items) => !items.is_empty() && items.iter().all(|item| declared(item, tools)),
+        Literal::Array(items) => {
+            let is_nameless = |item: &Literal<'_>| match item {
+                Literal::Object(entries) => !entries.iter().any(|(key, value)| name_of(key, value).is_some()),
+                _ => false,
+            };
+            items.iter().any(|item| declared(item, tools))
+                && items.iter().all(|item| declared(item, tools) || is_nameless(item))
+        }
         Literal::Object(entries) => {
             if let Some((_, list @ Literal::Array(_))) =
                 entries.iter().find(|(key, _)| LIST_KEYS.contains(&&**key))
@@ -173,6 +186,14 @@ fn is_declaration(entries: &[(Cow<'_, str>, Literal<'_>)], tool: &Tool) -> bool 
     })
 }
 
+/// The name in JSON that cannot be read, if it stands there plainly.
+pub(crate) fn name_in(text: &str) -> Option<&str> {
+    let keys = ["\"name\"", "\"tool_name\"", "\"tool\""];
+    let (_, rest) = keys.iter().find_map(|key| text.split_once(key))?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(name, _)| name).filter(|name| name.len() <= 128)
+}
+
 /// Whether a text begins with a key that gives a call's name.
 pub(crate) fn begins_with_name_key(text: &str) -> bool {
     NAME_KEYS.iter().any(|key| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(['"', '\''])))
@@ -183,6 +204,8 @@ fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
         return None;
     }
     match value {
+        // No name looks so; a string that ends too late does.
+        Literal::String(name) if name.contains(['"', '{', '\n']) => None,
         Literal::String(name) => Some(name.clone()),
         // `{"function": {"name": …}}`; the name itself is no object.
         Literal::Object(inner) => NAME_KEYS.iter().find_map(|key| {
@@ -195,26 +218,35 @@ fn name_of<'a>(key: &str, value: &Literal<'a>) -> Option<Cow<'a, str>> {
     }
 }
 
-fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
-    // `{"declared": {…}}`: the name is the only key. Arguments that were encoded once more could be any text behind another name.
-    if let [(key, value)] = entries.as_slice()
+/// Whether a key is the name of a declared tool, and the value its arguments.
+fn is_keyed(key: &str, value: &Literal<'_>, tools: &ToolSet) -> bool {
+    tools.resolve(key).is_some()
         && match value {
-            Literal::Object(_) => {
-                tools.resolve(key).is_some()
-                    || !NAME_KEYS.contains(&&**key) && !ARGUMENT_KEYS.contains(&&**key) && !key.is_empty()
-            }
-            Literal::String(_) | Literal::Null => {
-                !NAME_KEYS.contains(&&**key) && tools.resolve(key).is_some()
-            }
+            Literal::Object(_) => true,
+            Literal::String(_) | Literal::Null => !NAME_KEYS.contains(&key),
             Literal::Bool(_) | Literal::Number(_) | Literal::Array(_) => false,
         }
+}
+
+/// The arguments that a value stands for: an object, be it encoded once more, or none.
+fn arguments<'a>(value: Literal<'a>) -> Result<Vec<(Cow<'a, str>, Literal<'a>)>, NoCall> {
+    match value {
+        Literal::Null => Ok(Vec::new()),
+        value => mend::object(value).ok_or(NoCall::ArgumentsNoObject),
+    }
+}
+
+fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
+    // `{"declared": {…}}`: the name is the only key.
+    if let [(key, value)] = entries.as_slice()
+        && (is_keyed(key, value, tools)
+            || matches!(value, Literal::Object(_))
+                && !NAME_KEYS.contains(&&**key)
+                && !ARGUMENT_KEYS.contains(&&**key)
+                && !key.is_empty())
     {
         let (name, value) = entries.into_iter().next().ok_or(NoCall::NoName)?;
-        let arguments = match value {
-            Literal::Null => Vec::new(),
-            value => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
-        };
-        return Ok(JsonCall { id: None, name, arguments });
+        return Ok(JsonCall { id: None, name, arguments: arguments(value)? });
     }
     let name = entries.iter().find_map(|(key, value)| name_of(key, value)).ok_or(NoCall::NoName)?;
     let mut found = JsonCall { id: None, name, arguments: Vec::new() };
@@ -253,8 +285,7 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
                 tool.is_some_and(|tool| rest.iter().all(|(key, _)| tool.parameter(key).is_some()));
             if all_known { rest } else { Vec::new() }
         }
-        Some(Literal::Null) => Vec::new(),
-        Some(value) => mend::object(value).ok_or(NoCall::ArgumentsNoObject)?,
+        Some(value) => arguments(value)?,
     };
     found.arguments.append(&mut again);
     Ok(found)

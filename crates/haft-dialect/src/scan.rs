@@ -88,6 +88,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The next offset behind blanks and lines of comment, `# …` or `// …`.
+    pub(crate) fn skip_comments(self, at: usize) -> Reads<usize> {
+        let mut at = self.skip_blanks(at);
+        while self.has_word(at, "# ")? || self.has_word(at, "// ")? {
+            let Some(length) = memchr::memchr(b'\n', self.bytes().get(at..).unwrap_or_default()) else {
+                self.ends_at(self.len())?;
+                return Ok(at);
+            };
+            at = self.skip_blanks(at + length + 1);
+        }
+        Ok(at)
+    }
+
     /// Whether the text ends here.
     pub(crate) fn ends_at(self, at: usize) -> Reads<bool> {
         if at < self.text.len() {

@@ -9,7 +9,7 @@ use crate::artifact_xml::names::Names;
 use crate::artifact_xml::tag::tag_at;
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
-use crate::literal::{LiteralCall, Unreadable, gemma, python};
+use crate::literal::{LiteralCall, Unreadable, gemma, name_end, python};
 use crate::mend::with_brackets_closed;
 use crate::scan::{Reads, Source, is_blank};
 use crate::tools::Tool;
@@ -52,6 +52,10 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             }
             Some(b'[') => self.list(at),
             Some(0xEF) if !self.read_any && source.rest(at).starts_with('｛') => self.object(at),
+            Some(b'#' | b'/') if !self.read_any && source.skip_comments(at)? > at => {
+                self.repair(Repair::StrayTextDropped);
+                Ok(Step::At(source.skip_comments(at)?))
+            }
             Some(b',' | b';') if self.read_any => Ok(Step::At(at + 1)),
             Some(b'}' | b']' | b')') if self.read_any => {
                 self.drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
@@ -148,6 +152,19 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 
     fn word(&mut self, at: usize) -> Reads<Step> {
+        if let Some(name) = gemma::behind_call_word(self.source, at)? {
+            if python::begins_call(self.source, name)?.is_some() {
+                return self.python_call(name);
+            }
+            // A name alone: that of a tool that needs nothing.
+            let end = name_end(self.source, name);
+            let next = self.source.skip_blanks(end);
+            if end > name && matches!(here(self.source, self.names, next)?, Here::Closer(_, false)) {
+                let written = self.source.slice(name, end);
+                self.head = Some(Head { written, id: None, named: true, stands: Stands::Alone });
+                return Ok(Step::At(next));
+            }
+        }
         match word_at(self.source, self.names, at)? {
             Word::Gemma => {
                 let read = gemma::call_at(self.source, at, &self.names.tools)?;
@@ -202,7 +219,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 return Ok(Step::At(next));
             }
             match source.byte(next) {
-                Some(b',') => next = source.skip_blanks(next + 1),
+                Some(b',' | b';') => next = source.skip_blanks(next + 1),
                 Some(b']') => {
                     self.last_end = next + 1;
                     return Ok(Step::At(next + 1));
@@ -213,6 +230,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 },
                 _ => match self.unreadable_entry(next)? {
                     Some(end) => next = end,
+                    None if name_end(source, next) == source.len() => {
+                        let mut draft = self.draft();
+                        draft.fault = Some(Fault::CutInName);
+                        self.finish_drafts(Ending::Closed, next);
+                        self.drafts.push(draft);
+                        return Ok(Step::Done(source.len(), Ending::Unclosed));
+                    }
                     None => return Ok(Step::At(next)),
                 },
             }
@@ -287,14 +311,18 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     /// A literal call whose last bracket is missing, where a closing mark proves that the rest is there.
     fn literal_closed(&mut self, at: usize) -> Reads<Option<Step>> {
         let region = self.region(at)?;
-        if !region.closed || self.closings >= MAX_CLOSINGS {
+        if self.closings >= MAX_CLOSINGS {
             return Ok(None);
         }
         self.closings += 1;
-        let names = self.names;
-        let tools = &names.tools;
         let text = self.source.slice(at, region.end).trim_end_matches(is_blank);
         let listed = self.source.slice(0, at).trim_end().ends_with(['[', ',']);
+        // The end of its list proves it too.
+        if !(region.closed || listed && closes_list(text)) {
+            return Ok(None);
+        }
+        let names = self.names;
+        let tools = &names.tools;
         for is_python in [true, false] {
             // The bracket of a list of calls stands behind the call; on a line of its own the call may have been cut.
             if is_python && !listed && !text.ends_with(']') {
@@ -396,6 +424,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         self.known_region = Some((from, region));
         Ok(region)
     }
+}
+
+/// Whether a text behind the opening bracket of a list ends with the bracket that closes it, and lacks one before.
+fn closes_list(text: &str) -> bool {
+    text.ends_with(']')
+        && with_brackets_closed(&format!("[{text}"), true)
+            .is_some_and(|closed| closed.len() == text.len() + 2 && closed.ends_with(")]"))
 }
 
 /// Where the next closing mark, or what can only stand behind the envelope, begins.

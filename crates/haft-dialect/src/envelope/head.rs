@@ -187,7 +187,7 @@ pub(crate) fn ends_in_name(source: Source<'_>, at: usize) -> Reads<bool> {
 
 /// Whether what follows a marker begins a call, so that the marker is not only mentioned.
 pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool> {
-    let at = skip_filling(source, at)?;
+    let at = source.skip_comments(skip_filling(source, at)?)?;
     if source.ends_at(at)? {
         return Ok(false);
     }
@@ -199,6 +199,8 @@ pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool
     Ok(match source.byte(at) {
         Some(b'{' | b'[') => true,
         Some(0xEF) if source.rest(at).starts_with('｛') => true,
+        // A call that was encoded once more.
+        Some(b'"') => source.has_word(at, "\"{")?,
         Some(b'`') => source.has_word(at, "```")?,
         _ => match word_at(source, names, at)? {
             Word::Gemma | Word::Name { marked: true, .. } => true,

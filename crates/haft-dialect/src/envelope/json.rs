@@ -168,13 +168,14 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         }
     }
 
-    /// The entries of a list that cannot be read as a whole, one by one, if at least one of them can be read and the end of each is known.
-    /// `others` allows entries that are no objects; each is an attempt that cannot be read.
+    /// The entries of a list that cannot be read as a whole, one by one, if the end of each is known and at least one of them can be
+    /// read. `others` allows entries that are no objects, and lists in which nothing can be read; each entry is an attempt.
     fn entries(&mut self, open: usize, others: bool) -> Reads<Option<Step>> {
         let source = self.source;
-        let region = self.region(open)?;
+        let mut region = self.region(open)?;
         let mut drafts: Vec<Draft<'a, 'n>> = Vec::new();
         let mut readable = 0_usize;
+        let mut objects = 0_usize;
         let mut at = source.skip_blanks(open + 1);
         let mut closed = false;
         while at < region.end {
@@ -185,6 +186,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                     break;
                 }
                 Some(b',') => at = source.skip_blanks(at + 1),
+                Some(b'`') if self.fence_open => break,
                 // One bracket too many behind an entry.
                 Some(b'}') if drafts.last().is_some_and(|draft| draft.fault.is_none()) => {
                     drafts.iter_mut().for_each(|draft| draft.repair(Repair::BracketsMended));
@@ -193,13 +195,23 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 Some(b'{') => {
                     let (draft, end) = self.entry(at, region.end, region.closed)?;
                     readable += usize::from(draft.fault.is_none());
+                    objects += 1;
                     drafts.push(draft);
                     at = source.skip_blanks(end);
+                    // A closing mark in a string of the entry is none.
+                    if end > region.end {
+                        region = self.region(end)?;
+                    }
                 }
                 _ if others => {
                     let rest = source.slice(at, region.end);
-                    let end =
-                        rest.find(",").or_else(|| rest.rfind(']')).map_or(region.end, |length| at + length);
+                    let end = match call_json::value_at(source, at)? {
+                        Ok(found) if found.end <= region.end => found.end,
+                        Ok(_) | Err(_) => {
+                            let end = rest.find(",").or_else(|| rest.rfind(']'));
+                            end.map_or(region.end, |length| at + length)
+                        }
+                    };
                     let mut draft = self.draft();
                     draft.fault = Some(Fault::NoName);
                     drafts.push(draft);
@@ -208,11 +220,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 _ => return Ok(None),
             }
         }
-        if readable == 0 || drafts.len() < 2 && !closed && !region.closed {
+        let is_whole = closed || region.closed || self.fence_open && source.byte(at) == Some(b'`');
+        let is_attempt = readable > 0 || others && objects > 0 && drafts.len() > 1;
+        if !is_attempt || drafts.len() < 2 && !is_whole {
             return Ok(None);
         }
         self.finish_drafts(Ending::Closed, open);
-        let cut = !closed && !region.closed;
+        let cut = !is_whole;
         if let Some(last) = drafts.pop() {
             for draft in drafts {
                 draft.finish(Ending::Closed, at, self.names, &mut self.outcomes);
@@ -231,14 +245,9 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     fn entry(&self, at: usize, limit: usize, closed: bool) -> Reads<(Draft<'a, 'n>, usize)> {
         let source = self.source;
         let error = match call_json::value_at(source, at)? {
-            Ok(found) if found.end <= limit => {
+            Ok(found) => {
                 let repairs = if found.loose { vec![Repair::LooseJson] } else { Vec::new() };
                 return Ok((self.entry_draft(found.literal, &repairs), found.end));
-            }
-            Ok(found) => {
-                let mut draft = self.draft();
-                draft.fault = Some(Fault::CutInJson);
-                return Ok((draft, found.end.min(limit)));
             }
             Err(error) => error,
         };
@@ -318,8 +327,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         let region = self.region(at)?;
         // A fence round the value ends it.
         let text = self.source.slice(at, region.end);
-        let fence =
-            text.rfind("```").filter(|_| !self.repairs.is_empty() || self.form == Dialect::DeepseekV3);
+        let fence = text.rfind("```").filter(|_| self.fence_open);
         let text = fence.and_then(|fence| text.get(..fence)).unwrap_or(text);
         let closed = region.closed || fence.is_some();
         // Behind a name the arguments themselves must be closed, be it in a call that repeats the name.
@@ -332,7 +340,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             literal: mended.literal,
             end: at + text.len(),
             repairs: mended.repairs,
-            region: Some((region.resume, region.closed)),
+            region: fence.is_none().then_some((region.resume, region.closed)),
         }))
     }
 
@@ -352,7 +360,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         match self.head.take() {
             Some(head) => head.name_draft(&mut draft, self.names),
             None => {
-                let name = name_in(self.source.slice(at, region.end));
+                let name = call_json::name_in(self.source.slice(at, region.end));
                 if let Some(name) = name {
                     draft.set_name(Cow::Borrowed(name), self.names);
                 }
@@ -370,28 +378,29 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     }
 }
 
-/// The name in JSON that cannot be read, if it stands there plainly.
-fn name_in(text: &str) -> Option<&str> {
-    let keys = ["\"name\"", "\"tool_name\"", "\"tool\""];
-    let (_, rest) = keys.iter().find_map(|key| text.split_once(key))?;
-    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    rest.split_once('"').map(|(name, _)| name).filter(|name| name.len() <= 128)
-}
-
-/// The length of an object whose brackets match, if the next call follows it, with `;` between them or nothing.
+/// The length of an object behind which the next call follows, with `;` between them or nothing. Its own last bracket may be missing.
 fn end_before_call(text: &str) -> Option<usize> {
-    let end = mend::bracketed_length(text)?;
-    let next = text.get(end..)?.trim_start_matches(|character| is_blank(character) || character == ';');
-    let key = next.strip_prefix('{')?.trim_start_matches(is_blank).strip_prefix(['"', '\''])?;
-    call_json::begins_with_name_key(key).then_some(end)
+    mend::bracket_ends(text).filter(|(_, depth)| *depth <= 1).map(|(end, _)| end).find(|end| {
+        let behind = text.get(*end..).unwrap_or_default();
+        let next = behind.trim_start_matches(|character| is_blank(character) || character == ';');
+        let key = next.strip_prefix('{').map(|next| next.trim_start_matches(is_blank));
+        key.and_then(|key| key.strip_prefix(['"', '\''])).is_some_and(call_json::begins_with_name_key)
+    })
 }
 
-/// The length of an entry whose brackets do not match: up to a brace behind which the next entry or the end of the list stands.
+/// The length of an entry that cannot be read: up to where its brackets match, or up to a brace behind which the next entry stands.
 fn entry_end(text: &str) -> Option<usize> {
-    memchr::memchr_iter(b'}', text.as_bytes()).find_map(|at| {
-        let rest = text.get(at + 1..)?.trim_start();
+    let next_entry = |rest: &str| {
         let next = rest.strip_prefix(',').map(str::trim_start);
-        let ends = next.is_some_and(|next| next.starts_with("{\"") || next.starts_with("{'"));
-        ends.then_some(at + 1)
+        next.is_some_and(|next| next.starts_with("{\"") || next.starts_with("{'"))
+    };
+    let matched = mend::bracket_ends(text).filter(|(_, depth)| *depth <= 1).find(|(end, depth)| {
+        let rest = text.get(*end..).unwrap_or_default().trim_start();
+        next_entry(rest) || *depth == 0 && (rest.is_empty() || rest.starts_with([',', ']']))
+    });
+    matched.map(|(end, _)| end).or_else(|| {
+        memchr::memchr_iter(b'}', text.as_bytes())
+            .map(|at| at + 1)
+            .find(|end| text.get(*end..).is_some_and(|rest| next_entry(rest.trim_start())))
     })
 }

@@ -14,7 +14,7 @@ use crate::artifact_xml::names::Names;
 use crate::artifact_xml::section::SectionEnds;
 use crate::artifact_xml::tag::{TagKind, skip_filling, tag_at};
 use crate::draft::{Draft, Ending, Fault, Outcome};
-use crate::literal::python;
+use crate::literal::{gemma, python};
 use crate::marks::{Mark, is_result_tag, mark_at};
 use crate::parser::MAX_ATTEMPTS;
 use crate::scan::{Reads, Source, is_blank};
@@ -115,8 +115,10 @@ impl<'a, 'n, 's> Envelope<'a, 'n, 's> {
                 body::Step::At(next) => {
                     let listed = self.source.byte(next.saturating_sub(1)) == Some(b']');
                     let following = self.source.skip_blanks(next);
-                    let again =
-                        !listed && python::begins_declared(self.source, following, &self.names.tools)?;
+                    let tools = &self.names.tools;
+                    let again = !listed
+                        && (python::begins_declared(self.source, following, tools)?
+                            || gemma::begins_declared(self.source, following, tools)?);
                     if !again || self.outcomes.len() > MAX_ATTEMPTS {
                         return Ok(self.close(next, Ending::Closed));
                     }

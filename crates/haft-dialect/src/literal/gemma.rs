@@ -21,6 +21,10 @@ const MAX_ENTRIES: usize = 1000;
 /// Whether a call begins here: `call:`, a name and an opening brace.
 pub(crate) fn begins_call(source: Source<'_>, at: usize) -> Reads<bool> {
     let Some(name_at) = behind_call_word(source, at)? else { return Ok(false) };
+    // Without a name it is one that cannot be read.
+    if source.byte(name_at) == Some(b'{') {
+        return Ok(true);
+    }
     let end = name_end(source, name_at);
     let open = source.skip_blanks(end);
     if source.ends_at(open)? {
@@ -29,7 +33,17 @@ pub(crate) fn begins_call(source: Source<'_>, at: usize) -> Reads<bool> {
     Ok(end > name_at && matches!(source.byte(open), Some(b'{' | b'<')))
 }
 
-fn behind_call_word(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
+/// Whether the call of a declared tool begins here, `call:` and brace included.
+pub(crate) fn begins_declared(source: Source<'_>, at: usize, tools: &ToolSet) -> Reads<bool> {
+    let Some(name_at) = behind_call_word(source, at)? else { return Ok(false) };
+    let end = name_end(source, name_at);
+    source.ends_at(end)?;
+    Ok(source.byte(end) == Some(b'{') && tools.resolve(source.slice(name_at, end)).is_some())
+}
+
+/// The offset behind `call:`, also with another colon before it.
+pub(crate) fn behind_call_word(source: Source<'_>, at: usize) -> Reads<Option<usize>> {
+    let at = if source.byte(at) == Some(b':') { at + 1 } else { at };
     if !source.has_word(at, "call")? {
         return Ok(None);
     }
@@ -55,7 +69,7 @@ pub(crate) fn call_at<'a>(
     if source.ends_at(open)? {
         return Ok(Err(Unreadable::Cut));
     }
-    if source.byte(open) != Some(b'{') {
+    if source.byte(open) != Some(b'{') || name.is_empty() {
         return Ok(Err(Unreadable::Unfit(open)));
     }
     let mut reader = Reader { source, tool: tools.resolve(name).map(|(tool, _)| tool), loose: false };

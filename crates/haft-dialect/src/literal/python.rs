@@ -173,6 +173,8 @@ fn keyword(source: Source<'_>, at: usize) -> Reads<Option<(&str, usize)>> {
     Ok((assigns && (quote.is_none() || behind > end)).then(|| (source.slice(from, end), sign + 1)))
 }
 
+type ReadValue<'a> = Reads<Result<(Literal<'a>, usize), Unreadable>>;
+
 type ReadArguments<'a> = Result<(Arguments<'a>, usize, bool), Unreadable>;
 
 #[derive(Clone, Copy)]
@@ -204,7 +206,7 @@ impl<'a> Reader<'a, '_> {
             if source.ends_at(value_at)? {
                 return Ok(Err(Unreadable::Cut));
             }
-            let read = self.value(value_at)?;
+            let read = self.value(value_at, name.map(|(name, _)| name))?;
             let fits = match &read {
                 Ok((_, end)) => {
                     let next = source.skip_blanks(*end);
@@ -233,7 +235,78 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn value(self, at: usize) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
+    /// A value as Python reads it, and numbers that it does not: `07`, `2024-01-05`.
+    fn value(self, at: usize, name: Option<&str>) -> ReadValue<'a> {
+        let read = self.one_value(at)?;
+        match (read, self.source.byte(at)) {
+            (Ok((Literal::String(text), end)), _) => self.joined(text, end),
+            (Err(problem @ Unreadable::Unfit(_)), Some(b'{')) => Ok(self.set(at)?.ok_or(problem)),
+            (Err(problem @ Unreadable::Unfit(_)), Some(b'0'..=b'9' | b'+' | b'-')) => {
+                Ok(self.digits(at, name).ok_or(problem))
+            }
+            (read, _) => Ok(read),
+        }
+    }
+
+    /// A string with those that stand right behind it, which are parts of it.
+    fn joined(self, text: Cow<'a, str>, end: usize) -> ReadValue<'a> {
+        let (mut text, mut end) = (text, end);
+        loop {
+            let next = self.source.skip_blanks(end);
+            let quoted = if matches!(self.source.byte(next), Some(b'r' | b'R')) { next + 1 } else { next };
+            if !matches!(self.source.byte(quoted), Some(b'"' | b'\'')) {
+                return Ok(Ok((Literal::String(text), end)));
+            }
+            match self.one_value(next)? {
+                Ok((Literal::String(part), part_end)) => {
+                    text.to_mut().push_str(&part);
+                    end = part_end;
+                }
+                Ok(_) | Err(_) => return Ok(Ok((Literal::String(text), end))),
+            }
+        }
+    }
+
+    /// A set, which is a list of its entries.
+    fn set(self, open: usize) -> Reads<Option<(Literal<'a>, usize)>> {
+        let source = self.source;
+        let mut items = Vec::new();
+        let mut at = source.skip_blanks(open + 1);
+        loop {
+            let Ok((item, end)) = self.one_value(at)? else { return Ok(None) };
+            items.push(item);
+            at = source.skip_blanks(end);
+            if source.byte(at) == Some(b',') {
+                at = source.skip_blanks(at + 1);
+            } else if source.byte(at) != Some(b'}') {
+                source.ends_at(at)?;
+                return Ok(None);
+            }
+            source.ends_at(at)?;
+            if source.byte(at) == Some(b'}') {
+                return Ok(Some((Literal::Array(items), at + 1)));
+            }
+        }
+    }
+
+    /// Digits that are no number in Python, or one with `_` in it: the text as it is where text is asked for.
+    fn digits(self, at: usize, name: Option<&str>) -> Option<(Literal<'a>, usize)> {
+        let rest = self.source.rest(at);
+        let fits = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'+' | b'-' | b'_');
+        let length = rest.bytes().take_while(fits).count();
+        let written = rest.get(..length)?;
+        let parameter = name.and_then(|name| self.tool?.parameter(name)).map(|(parameter, _)| parameter);
+        let takes_text = parameter.is_some_and(|parameter| parameter.takes_text);
+        let number =
+            plain_number(written).filter(|_| !takes_text && (parameter.is_some() || written.contains('_')));
+        let literal = match number {
+            Some(number) => Literal::Number(Cow::Owned(number)),
+            None => Literal::String(Cow::Borrowed(written)),
+        };
+        Some((literal, at + length))
+    }
+
+    fn one_value(self, at: usize) -> ReadValue<'a> {
         if matches!(self.source.byte(at), Some(b'r' | b'R'))
             && let Some(quote @ (b'"' | b'\'')) = self.source.byte(at + 1)
         {
@@ -250,7 +323,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// The rest of `r'…'`, in which a backslash is itself and keeps a quote from ending the string.
-    fn raw_string(self, from: usize, quote: u8) -> Reads<Result<(Literal<'a>, usize), Unreadable>> {
+    fn raw_string(self, from: usize, quote: u8) -> ReadValue<'a> {
         let mut at = from;
         while let Some(byte) = self.source.byte(at) {
             match byte {
@@ -377,4 +450,19 @@ impl<'a> Reader<'a, '_> {
             }
         }
     }
+}
+
+/// A number without the zeros before it and the `_` between its digits.
+fn plain_number(written: &str) -> Option<String> {
+    let unsigned = written.strip_prefix(['+', '-']).unwrap_or(written);
+    if unsigned.split('_').any(|group| !group.starts_with(|first: char| first.is_ascii_digit())) {
+        return None;
+    }
+    let digits = unsigned.replace('_', "");
+    let zeros = digits.len() - digits.trim_start_matches('0').len();
+    let whole = digits.find('.').unwrap_or(digits.len());
+    let digits = digits.get(zeros.min(whole.saturating_sub(1))..)?;
+    let sign = if written.starts_with('-') { "-" } else { "" };
+    let number = format!("{sign}{digits}");
+    matches!(json::parse(&number, Syntax::Json), Ok(Literal::Number(_))).then_some(number)
 }

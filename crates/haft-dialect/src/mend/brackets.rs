@@ -60,27 +60,29 @@ pub(crate) fn closed(text: &str, is_whole: bool) -> Option<String> {
     Some(out)
 }
 
-/// The length of the value that begins a text with a bracket, up to where its brackets are closed.
-pub(crate) fn matched_length(text: &str) -> Option<usize> {
+/// The offsets behind the closing brackets of a text, each with the number of brackets that are still open there, up to a string without end.
+pub(crate) fn ends(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;
     let mut at = 0;
-    loop {
-        let rest = text.get(at..)?;
-        at += rest.find(['"', '\'', '{', '[', '}', ']'])?;
-        let from = text.get(at..)?;
-        let character = from.chars().next()?;
-        match character {
-            '{' | '[' => depth += 1,
-            '}' | ']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at + 1);
+    std::iter::from_fn(move || {
+        loop {
+            let rest = text.get(at..)?;
+            let found = at + rest.find(['"', '\'', '{', '[', '}', ']'])?;
+            let from = text.get(found..)?;
+            match from.chars().next()? {
+                '{' | '[' => {
+                    depth += 1;
+                    at = found + 1;
                 }
+                '}' | ']' => {
+                    depth = depth.checked_sub(1)?;
+                    at = found + 1;
+                    return Some((at, depth));
+                }
+                quote => at = found + string_length(from, quote)?,
             }
-            quote => at += string_length(from, quote)? - 1,
         }
-        at += 1;
-    }
+    })
 }
 
 /// Whether a bracket ends a list of calls in which the last call, whose arguments are closed, lacks its own.

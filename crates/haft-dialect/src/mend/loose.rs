@@ -1,12 +1,12 @@
 //! Marks, keys, comments and commas as other languages write them.
 
-use haft_schema::json::MAX_DEPTH;
+use haft_schema::json::{self, MAX_DEPTH, Syntax};
 
 use super::string_length;
 use crate::scan::is_blank;
 
-/// The text with typographic quotes and full-width marks outside of strings as ASCII, comments left out, bare keys in quotes, and commas between
-/// neighbouring values.
+/// The text with typographic quotes and full-width marks outside of strings as ASCII, comments left out, bare keys and digits
+/// that are no number in quotes, and commas between neighbouring values.
 pub(super) fn loosened(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = ' ';
@@ -23,6 +23,7 @@ pub(super) fn loosened(text: &str) -> Option<String> {
                 before = '"';
                 length
             }
+            '#' => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             _ if matches!(before, '{' | ',') && (character.is_alphabetic() || character == '_') => {
@@ -35,6 +36,18 @@ pub(super) fn loosened(text: &str) -> Option<String> {
                 out.extend([quote, word, quote]);
                 before = '"';
                 length
+            }
+            // Digits that are no number are a text: `03`, `2024-01-05`.
+            '0'..='9' | '+' | '-' if matches!(before, ':' | '[' | ',') => {
+                let fits =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-' | b'_');
+                let word = rest.get(..rest.bytes().take_while(fits).count())?;
+                let is_text = !word.bytes().any(|byte| byte.is_ascii_alphabetic())
+                    && json::parse(word, Syntax::Literal).is_err();
+                let quote = if is_text { "\"" } else { "" };
+                out.extend([quote, word, quote]);
+                before = if is_text { '"' } else { '0' };
+                word.len()
             }
             _ => {
                 let plain = narrow(character);

@@ -8,7 +8,7 @@ mod escapes;
 mod loose;
 mod quotes;
 
-pub(crate) use brackets::{closed as with_brackets_closed, matched_length as bracketed_length};
+pub(crate) use brackets::{closed as with_brackets_closed, ends as bracket_ends};
 
 use std::borrow::Cow;
 

@@ -42,7 +42,7 @@ pub(super) fn escaped(text: &str) -> Option<String> {
             out.push_str(behind.get(..escape)?);
             at += escape;
         } else if let Some(follows) = behind.strip_prefix('"') {
-            let follows = follows.trim_start_matches(is_blank);
+            let follows = behind_comment(follows);
             let ends = if inside.is_key {
                 follows.starts_with([':', '：'])
             } else {
@@ -69,7 +69,7 @@ pub(super) fn escaped(text: &str) -> Option<String> {
 fn ends_value(rest: &str, container: Option<char>) -> Option<bool> {
     Some(match rest.chars().next()? {
         ',' if container == Some('{') => {
-            let next = rest.get(1..)?.trim_start_matches(is_blank);
+            let next = behind_comment(rest.get(1..)?);
             match next.strip_prefix('"') {
                 Some(key) => key.find('"').is_some_and(|end| {
                     key.get(end + 1..).is_some_and(|rest| rest.trim_start_matches(is_blank).starts_with(':'))
@@ -83,6 +83,14 @@ fn ends_value(rest: &str, container: Option<char>) -> Option<bool> {
         '，' | ',' => true,
         _ => false,
     })
+}
+
+/// The text behind the blanks that begin it, and behind a comment up to the end of its line.
+fn behind_comment(text: &str) -> &str {
+    let next = text.trim_start_matches(is_blank);
+    let is_comment = next.len() < text.len() && (next.starts_with("# ") || next.starts_with("// "));
+    let line = if is_comment { next.split_once('\n') } else { None };
+    line.map_or(next, |(_, behind)| behind.trim_start_matches(is_blank))
 }
 
 /// Whether behind the brackets that begin this text the JSON goes on, and not the string that they stand in.

@@ -1,17 +1,20 @@
 //! Calls without a marker of their own: literal lists, recipients on a line, JSON on a line of its own at the end. Only declared names make one.
 
+use haft_schema::json::{Problem, ReadError};
+
 use super::opening::behind_brackets;
 use super::quoted::Fence;
 use super::{Output, Reader};
 use crate::artifact_xml::call::Block;
 use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::call_json;
-use crate::draft::{Draft, Ending, Fault};
+use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::envelope::Envelope;
-use crate::literal::{name_end, python};
+use crate::literal::{gemma, name_end, python};
 use crate::mend::{Mended, mend};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
-use crate::{Dialect, Repair};
+use crate::tokens::{Meaning, token_at};
+use crate::{Dialect, Engine, Repair};
 
 /// Longest first line that can be a recipient, in bytes.
 const MAX_RECIPIENT: usize = 128;
@@ -23,32 +26,32 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let listed = source.byte(at) == Some(b'[');
         let first = if listed { source.skip_blanks(at + 1) } else { at };
         source.ends_at(first)?;
-        if !python::begins_declared(source, first, &self.names.tools)? {
-            return Ok(false);
+        let is_gemma = !listed && gemma::begins_declared(source, first, &self.names.tools)?;
+        if !is_gemma {
+            if !python::begins_declared(source, first, &self.names.tools)? {
+                return Ok(false);
+            }
+            if !listed && !python::begins_keyword(source, first)? {
+                return Ok(false);
+            }
         }
-        if !listed && !python::begins_keyword(source, first)? {
-            return Ok(false);
-        }
-        let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Pythonic);
+        let form = if is_gemma { Dialect::Gemma4 } else { Dialect::Pythonic };
+        let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, form);
         let block = envelope.read_literal(at)?;
-        let names: Vec<_> = block
-            .outcomes
-            .iter()
-            .map(|outcome| match outcome {
-                Ok(call) => Some(call.name.as_str()),
-                Err(malformed) => malformed.name.as_deref(),
-            })
-            .collect();
-        let declared = names.iter().flatten().all(|name| self.names.tools.resolve(name).is_some());
-        if !declared || names.iter().flatten().next().is_none() {
+        if !self.names_declared(&block.outcomes) {
             return Ok(false);
         }
         // A call alone on its line is one only if nothing but calls follows.
-        if !listed && !self.ends_line(block.end)? {
+        if !listed && !self.ends_line(block.end)? && !self.closes_call(block.end)? {
             return Ok(false);
         }
         self.take(block);
         Ok(true)
+    }
+
+    /// Whether the closing mark of calls stands here, whose opening one is missing.
+    fn closes_call(&self, at: usize) -> Reads<bool> {
+        Ok(token_at(self.source, at)?.is_some_and(|token| token.meaning == Meaning::CallClose))
     }
 
     /// JSON or a literal list that begins a line behind prose: a call only if nothing follows it.
@@ -112,6 +115,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// Fences that end the message and hold nothing but calls in JSON, or in Gemma's `tool_code`. Prose may stand before them.
     pub(super) fn last_fences(&mut self, at: usize, length: usize) -> Reads<bool> {
         let source = self.source;
+        // Behind prose only these forms have calls so; behind a call of another form the fence only shows it.
+        let named =
+            self.names.dialect != Dialect::Auto && self.names.dialect.form().engine == Engine::Markerless;
+        let fits = named || self.names.dialect == Dialect::Auto && !self.output.has_outcomes();
+        if !fits && !self.begins_message() && !self.message.after_call {
+            return Ok(false);
+        }
         let mut outcomes = Vec::new();
         let mut form = Dialect::JsonFence;
         let mut fence = Fence { mark: b'`', length, start: at };
@@ -124,12 +134,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             let info = source.slice(next, info_end).trim();
             // A body right behind the mark has no line of its own.
             let is_code = info == "tool_code" || info == "tool_call";
-            next = source.skip_blanks(if info.starts_with(['{', '[']) { next } else { info_end });
+            next = source.skip_comments(if info.starts_with(['{', '[']) { next } else { info_end })?;
             if source.ends_at(next)? {
                 return Ok(false);
             }
             let before = outcomes.len();
             loop {
+                let is_json = matches!(source.byte(next), Some(b'{' | b'['));
                 let block = match source.byte(next) {
                     Some(b'[') if is_code && self.python_in_fence(next)? => self.literal_block(next)?,
                     Some(b'{' | b'[') => {
@@ -144,7 +155,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                                 block
                             }
                             Ok(_) => return Ok(false),
-                            Err(_) => match self.mended_in_fence(at, next, fence)? {
+                            Err(error) => match self.broken_in_fence(at, next, fence, &error)? {
                                 Some(block) => block,
                                 None => return Ok(false),
                             },
@@ -156,9 +167,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                     }
                     _ => return Ok(false),
                 };
-                if block.outcomes.iter().any(|outcome| {
-                    outcome.as_ref().map_or(true, |call| self.names.tools.resolve(&call.name).is_none())
-                }) {
+                let all_read = block.outcomes.iter().all(Result::is_ok);
+                if !(all_read || is_json) || !self.names_declared(&block.outcomes) {
                     return Ok(false);
                 }
                 next = source.skip_blanks(block.end);
@@ -181,7 +191,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 break;
             }
             let run = self.run_length(next, b'`')?;
-            if run < fence.length {
+            if run < fence.length && !source.ends_at(next + run)? {
                 return Ok(false);
             }
             next += run;
@@ -210,24 +220,72 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(true)
     }
 
-    /// Calls in JSON that cannot be read as it stands between here and the end of its fence.
-    fn mended_in_fence(&mut self, start: usize, at: usize, fence: Fence) -> Reads<Option<Block>> {
+    /// Whether attempts name declared tools and no others, at least one of them.
+    pub(super) fn names_declared(&self, outcomes: &[Outcome]) -> bool {
+        let mut names = outcomes.iter().filter_map(|outcome| match outcome {
+            Ok(call) => Some(call.name.as_str()),
+            Err(malformed) => malformed.name.as_deref(),
+        });
+        let mut names = names.by_ref().peekable();
+        names.peek().is_some() && names.all(|name| self.names.tools.resolve(name).is_some())
+    }
+
+    /// JSON that cannot be read as it stands, between here and the end of its fence or of the text: calls where one reading is left, else a
+    /// report where it was cut off or gives one parameter twice.
+    fn broken_in_fence(
+        &mut self,
+        start: usize,
+        at: usize,
+        fence: Fence,
+        error: &ReadError,
+    ) -> Reads<Option<Block>> {
+        let source = self.source;
+        let line = self.fence_end_line(at, fence)?;
+        let end = line.unwrap_or(source.len());
+        let ending = if line.is_some() { Ending::Closed } else { Ending::Unclosed };
+        let text = source.slice(at, end);
+        let declared = |mended: &Mended| call_json::declared(&mended.literal, &self.names.tools);
+        if let Some(mended) = mend(text, line.is_some()).filter(declared) {
+            let envelope =
+                Envelope::new(source, self.names, &mut self.message.ends, start, Dialect::JsonFence);
+            return Ok(Some(envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end, ending)));
+        }
+        if text.starts_with('[') && line.is_some() {
+            let fenced = Source::new(source.slice(0, end), true);
+            let envelope =
+                Envelope::new(fenced, self.names, &mut self.message.ends, start, Dialect::JsonFence);
+            let block = envelope.with_repairs([Repair::WrapperAdded]).read(at)?;
+            return Ok(block.outcomes.iter().any(Result::is_ok).then_some(block));
+        }
+        let fault = match error.problem {
+            Problem::DuplicateKey { .. } if line.is_some() => Fault::BadJson(error.to_string()),
+            Problem::Cut if line.is_none() => Fault::CutInJson,
+            _ => return Ok(None),
+        };
+        let name = call_json::name_in(text).filter(|name| self.names.tools.resolve(name).is_some());
+        let Some(name) = name else { return Ok(None) };
+        let mut draft = Draft::new(start);
+        draft.set_name(name.into(), self.names);
+        draft.fault = Some(fault);
+        let mut outcomes = Vec::new();
+        draft.finish(ending, end, self.names, &mut outcomes);
+        Ok(Some(Block { end, outcomes, form: Dialect::JsonFence }))
+    }
+
+    /// The start of the line that ends a fence, from a line of it on.
+    fn fence_end_line(&self, at: usize, fence: Fence) -> Reads<Option<usize>> {
         let source = self.source;
         let mut line = at;
-        let end = loop {
+        loop {
             let Some(length) = memchr::memchr(b'\n', source.bytes().get(line..).unwrap_or_default()) else {
                 source.ends_at(source.len())?;
                 return Ok(None);
             };
             line += length + 1;
             if self.fence_end(line, fence)?.is_some() {
-                break line;
+                return Ok(Some(line));
             }
-        };
-        let declared = |mended: &Mended| call_json::declared(&mended.literal, &self.names.tools);
-        let Some(mended) = mend(source.slice(at, end), true).filter(declared) else { return Ok(None) };
-        let envelope = Envelope::new(source, self.names, &mut self.message.ends, start, Dialect::JsonFence);
-        Ok(Some(envelope.with_repairs([Repair::WrapperAdded]).read_mended(mended, end, Ending::Closed)))
+        }
     }
 
     /// Fences at the start of a message whose first one holds JSON.
@@ -469,7 +527,7 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
     if label.len() <= 16 && source.begins_line(line_at) {
         let bare: String = label
             .chars()
-            .filter(|character| *character != '*')
+            .filter(|character| *character != '*' && !character.is_ascii_digit())
             .map(|character| character.to_ascii_lowercase())
             .collect();
         if !label.is_empty() && ("action".starts_with(bare.trim_end()) || bare.trim_end() == "action") {

@@ -7,7 +7,7 @@ use crate::artifact_xml::call::Block;
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::envelope::Envelope;
-use crate::literal::python;
+use crate::literal::{name_end, python};
 use crate::mend::mend;
 use crate::scan::{Reads, Source, is_blank};
 use crate::{Dialect, Repair};
@@ -18,7 +18,7 @@ const LINE_WORDS: [&str; 5] = ["observation", "thought", "action", "final answer
 /// Longest name behind `Action:`, in bytes.
 const MAX_NAME: usize = 200;
 
-/// A line that begins with a word and a colon: `Action:`, `**Action:**`, `Action：`. Gives the offset behind it.
+/// A line that begins with a word and a colon: `Action:`, `**Action:**`, `Action 2：`. Gives the offset behind it.
 pub(super) fn labelled(source: Source<'_>, at: usize, word: &str) -> Reads<Option<usize>> {
     let mut cursor = source.skip_blanks(at);
     while matches!(source.byte(cursor), Some(b'*')) {
@@ -29,7 +29,7 @@ pub(super) fn labelled(source: Source<'_>, at: usize, word: &str) -> Reads<Optio
             return Ok(None);
         }
         cursor += part.len();
-        while matches!(source.byte(cursor), Some(b' ' | b'_' | b'*')) {
+        while matches!(source.byte(cursor), Some(b' ' | b'_' | b'*' | b'0'..=b'9')) {
             cursor += 1;
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn labelled(source: Source<'_>, at: usize, word: &str) -> Reads<Optio
 /// The start of the label `Action` whose colon stands at an offset, if it begins its line.
 pub(super) fn action_before(source: Source<'_>, from: usize, colon: usize) -> Option<usize> {
     let head = source.slice(from, colon);
-    let line = head.trim_end_matches([' ', '*']);
+    let line = head.trim_end_matches(|last: char| matches!(last, ' ' | '*') || last.is_ascii_digit());
     let length = "action".len();
     let start = line.len().checked_sub(length)?;
     if !line.get(start..)?.eq_ignore_ascii_case("action") {
@@ -72,7 +72,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(false);
         }
         if source.byte(first) == Some(b'`') && source.has_word(first, "```")?
-            || matches!(source.byte(first), Some(b'[' | b'{'))
+            || source.byte(first) == Some(b'{')
+            || source.byte(first) == Some(b'[') && !self.is_name_in_brackets(first)?
         {
             return self.command(at, first);
         }
@@ -109,6 +110,14 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let block = self.action_input(written, at, input)?;
         self.take(block);
         Ok(true)
+    }
+
+    /// `[N]`, as the instructions of this form show it.
+    fn is_name_in_brackets(&self, at: usize) -> Reads<bool> {
+        let end = name_end(self.source, at + 1);
+        self.source.ends_at(end)?;
+        let name = self.source.slice(at + 1, end);
+        Ok(self.source.byte(end) == Some(b']') && self.names.tools.resolve(name).is_some())
     }
 
     /// JSON behind `Action:`.
@@ -216,7 +225,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 }
             }
         }
-        let (end, closed) = input_end(source, first)?;
+        let (end, closed) =
+            input_end(source, input.max(source.slice(0, first).trim_end_matches(is_blank).len()))?;
         let text = source.slice(first, end).trim_matches(is_blank);
         let text = text.strip_suffix("```").map_or(text, |text| text.trim_end_matches(is_blank));
         let only = draft.tool.map(crate::tools::Tool::only_parameter);
@@ -226,7 +236,11 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             Some(None) | None => draft.fault = Some(Fault::TextInput),
         }
         draft.is_open_end = !closed;
-        draft.finish(Ending::Closed, end, self.names, &mut outcomes);
+        // No input at all is none for a tool that needs some.
+        let needs_input = draft.tool.is_none_or(|tool| !tool.required.is_empty());
+        let ending =
+            if text.is_empty() && (needs_input || !closed) { Ending::Unclosed } else { Ending::Closed };
+        draft.finish(ending, end, self.names, &mut outcomes);
         Ok(Block { end, outcomes, form: Dialect::React })
     }
 }
