@@ -13,6 +13,7 @@ use crate::artifact_xml::value::next_bracket;
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::envelope::{self, Envelope};
+use crate::literal::python;
 use crate::marks::{is_result_tag, is_think_tag};
 use crate::mend::{mend, with_brackets_closed};
 use crate::scan::{Reads, Source, is_blank};
@@ -166,6 +167,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                         || begins_line
                             && (envelope::begins(self.source, self.names, next)?
                                 || envelope::ends_in_name(self.source, next)?)
+                        || self.begins_python(next)?
                 }
                 None => false,
             };
@@ -176,6 +178,12 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let block = self.calls(at, Style::Wrapped).read_wrapped(tag)?;
         self.take(block);
         Ok(true)
+    }
+
+    /// Whether the body of a wrapper is a call of a declared tool in Python, with named arguments.
+    fn begins_python(&self, at: usize) -> Reads<bool> {
+        Ok(python::begins_declared(self.source, at, &self.names.tools)?
+            && python::begins_keyword(self.source, at)?)
     }
 
     /// Whether the body of a wrapper begins with a declared name as plain text, and the parameters or the end behind it.
@@ -531,19 +539,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let envelope =
             Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Llama3Json);
         let block = envelope.with_repairs([Repair::WrapperAdded]).read(at)?;
-        let declared = |name: &str| self.names.tools.resolve(name).is_some();
-        let mut any = false;
-        let all = block.outcomes.iter().all(|outcome| match outcome {
-            Ok(call) => {
-                any = true;
-                declared(&call.name)
-            }
-            Err(malformed) => malformed.name.as_deref().map_or(any, |name| {
-                any = true;
-                declared(name)
-            }),
-        });
-        if !all || !self.only_ends_follow(block.end)? {
+        if !self.names_declared(&block.outcomes) || !self.only_ends_follow(block.end)? {
             return Ok(false);
         }
         self.take(block);
