@@ -4,12 +4,13 @@
 use crate::scan::is_blank;
 
 /// Texts by which models end a turn; they are never part of a value or of an answer.
-const ENDS: [&str; 20] = [
+const ENDS: [&str; 21] = [
     "<|im_end|>",
     "<|endoftext|>",
     "<|end_of_text|>",
     "<|eot_id|>",
     "<|eom_id|>",
+    "<|eom|>",
     "<|eot|>",
     "<|end|>",
     "<|return|>",
