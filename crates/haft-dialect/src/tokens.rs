@@ -182,6 +182,8 @@ const TOKENS: &[TokenRow] = &[
     ("contentthinking", &[Shape::Both], Meaning::Channel(Part::ContentThinking)),
     ("contenttext", &[Shape::Both], Meaning::Channel(Part::ContentText)),
     ("endmessage", &[Shape::Both], Meaning::Channel(Part::End)),
+    ("contentmodelendsampling", &[Shape::Both], Meaning::Channel(Part::End)),
+    ("eom", &[Shape::Both], Meaning::Channel(Part::End)),
     ("messagesep", &[Shape::Both], Meaning::Channel(Part::MessageSeparator)),
     ("rolesep", &[Shape::Both], Meaning::Channel(Part::RoleSeparator)),
 ];

@@ -50,6 +50,8 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             Some(b'[') if self.read_any && source.ends_at(at + 1)? => {
                 Ok(Step::Done(at + 1, self.ending_without_mark()))
             }
+            // Arguments that are no object.
+            Some(b'[') if self.head.is_some_and(|head| head.is_marked()) => self.object(at),
             Some(b'[') => self.list(at),
             Some(0xEF) if !self.read_any && source.rest(at).starts_with('｛') => self.object(at),
             Some(b'#' | b'/') if !self.read_any && source.skip_comments(at)? > at => {

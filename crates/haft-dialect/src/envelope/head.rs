@@ -63,6 +63,11 @@ impl<'a> Head<'a> {
         })
     }
 
+    /// Whether a mark or a header proves that this is the name.
+    pub(super) fn is_marked(&self) -> bool {
+        self.stands != Stands::Alone && self.written != "function"
+    }
+
     pub(super) fn is_declared(&self, names: &Names) -> bool {
         let (name, _) = call_json::name_and_id(self.written, &names.tools);
         name.is_some_and(|name| names.tools.resolve(name).is_some())

@@ -3,6 +3,7 @@
 
 use super::{Mode, Output, Reader};
 use crate::Dialect;
+use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::envelope::Envelope;
 use crate::scan::{Reads, Source, is_blank};
 use crate::tokens::{Meaning, Part, Thinking, Token, token_at};
@@ -70,11 +71,34 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.message.tag_form = Some(Dialect::MuseGlimmer);
             return Ok(true);
         }
+        if let Some(wrapper) = self.wrapper_behind_text(first)? {
+            self.skip(wrapper);
+            self.message.after_call = true;
+            self.message.tag_form = Some(Dialect::MuseGlimmer);
+            return Ok(true);
+        }
         let envelope = Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Harmony);
         let block = envelope.with_head(recipient).read_arguments(header.end)?;
         self.take(block);
         self.message.in_channels = true;
         Ok(true)
+    }
+
+    /// The wrapper of calls in tags that stands behind a short text, which does not count.
+    fn wrapper_behind_text(&self, at: usize) -> Reads<Option<usize>> {
+        let source = self.source;
+        if source.ends_at(at)? || matches!(source.byte(at), Some(b'{' | b'[' | b'"' | b'`' | b'<')) {
+            return Ok(None);
+        }
+        let window = source.bytes().get(at..source.len().min(at + MAX_HEADER)).unwrap_or_default();
+        let Some(found) = memchr::memchr(b'<', window).map(|offset| at + offset) else {
+            if window.len() < MAX_HEADER {
+                source.ends_at(source.len())?;
+            }
+            return Ok(None);
+        };
+        let tag = tag_at(source, found)?.filter(|tag| tag.kind == TagKind::Open && !tag.cut);
+        Ok(tag.filter(|tag| self.names.wrapper(tag.name).is_some()).map(|_| found))
     }
 
     /// `<|message_model|>N<|content_invoke_tool_json|>{…}<|end_message|>`, or text or reasoning of the same form.
@@ -91,18 +115,25 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 self.take(block);
                 self.message.in_channels = true;
             }
-            Meaning::Channel(Part::ContentThinking) => {
-                self.output.think_mark(at, inner.end);
-                self.skip(inner.end);
-                self.message.mode = Mode::Thinking(Thinking::Message);
+            Meaning::Channel(part @ (Part::ContentThinking | Part::ContentText)) => {
+                self.inkling_content(part, inner.end, at);
             }
-            Meaning::Channel(Part::ContentText) => self.skip(inner.end),
             _ => {
                 self.message.in_channels = false;
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Reasoning or text behind its mark, which ends at an offset.
+    pub(super) fn inkling_content(&mut self, part: Part, end: usize, at: usize) {
+        self.message.in_channels = true;
+        if part == Part::ContentThinking {
+            self.output.think_mark(at, end);
+            self.message.mode = Mode::Thinking(Thinking::Message);
+        }
+        self.skip(end);
     }
 
     /// `<|message_sep|>␤␤function call<|role_sep|>␤{…}`
@@ -201,6 +232,11 @@ fn header(source: Source<'_>, at: usize) -> Reads<Option<Header<'_>>> {
     }
 }
 
+/// Whether a character may stand in a recipient: it does not begin anything else.
+fn is_in_name(character: char) -> bool {
+    !is_blank(character) && !matches!(character, '[' | '{' | '<' | '>' | '`')
+}
+
 /// The offset of `to=N` right before a `<|message|>`, where a message of Muse begins.
 pub(super) fn recipient_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
     let before = source.slice(from, at);
@@ -208,7 +244,7 @@ pub(super) fn recipient_before(source: Source<'_>, from: usize, at: usize) -> Op
     let start = before.rfind("to=").filter(|start| {
         before
             .get(start + 3..)
-            .is_some_and(|name| !name.is_empty() && name.len() <= 160 && !name.contains(is_blank))
+            .is_some_and(|name| !name.is_empty() && name.len() <= 160 && name.chars().all(is_in_name))
     })?;
     let head = source.slice(0, from + start);
     let bounded = head.is_empty() || head.ends_with(is_blank) || head.ends_with('>');

@@ -132,7 +132,9 @@ impl<'a> Cursor<'a, '_> {
             };
             let tag_start = space.map_or(found, |space| space + SPACE.len());
             source.ends_at(tag_start)?;
-            if let Some(tag) = tag_at(source, tag_start)? {
+            if let Some(tag) = tag_at(source, tag_start)?
+                && !self.runs_into_mark(tag_start, tag.end)?
+            {
                 return Ok(Some(Mark { tag, start: space.unwrap_or(found), spaced: space.is_some() }));
             }
             search = tag_start.max(found + 1);
@@ -159,6 +161,17 @@ impl<'a> Cursor<'a, '_> {
         }
         let declared = mark.tag.carried_name().is_some_and(|name| self.names.tools.resolve(&name).is_some());
         Ok(mark.spaced && named && declared)
+    }
+
+    /// Whether a mark begins inside of what looks like a tag, which is none then.
+    fn runs_into_mark(&self, from: usize, end: usize) -> Reads<bool> {
+        let source = self.source;
+        let inside = source.bytes().get(from..end).unwrap_or_default();
+        if memchr::memmem::find(inside, SPACE.as_bytes()).is_some() {
+            return Ok(true);
+        }
+        // Its first bracket may be the last byte.
+        Ok(inside.last() == Some(&b']') && source.has_word(end - 1, SPACE)?)
     }
 
     /// The tag that begins here.

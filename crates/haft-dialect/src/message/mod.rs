@@ -410,15 +410,8 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(at);
         }
         match source.byte(at + 1) {
-            None | Some(b'|' | b'/' | 0xEF | b's' | b'e' | b't' | b'S' | b'E' | b'T') => {
-                if self.token(at)? {
-                    return Ok(());
-                }
-                // A token that is only mentioned is no tag either.
-                if let Some(token) = token_at(source, at)?.filter(|token| !token.cut) {
-                    self.pass(token.end);
-                    return Ok(());
-                }
+            Some(b'|' | b'/' | 0xEF | b's' | b'e' | b't' | b'S' | b'E' | b'T') if self.token(at)? => {
+                return Ok(());
             }
             Some(b']') if self.minimax(at)? => return Ok(()),
             _ => {}
@@ -435,7 +428,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             Mark::Turn | Mark::Nothing => {}
         }
         let width = source.char_at(at).map_or(1, char::len_utf8);
-        let Some(tag) = tag_at(source, at)? else {
+        // A token that is only mentioned is no tag either.
+        let mentioned = token_at(source, at)?.is_some_and(|token| !token.cut);
+        let Some(tag) = tag_at(source, at)?.filter(|_| !mentioned) else {
             // A bracket alone that ends the text behind a call would have become a mark of it.
             if self.message.after_call && at + width == source.len() && source.ends_at(at + width)? {
                 self.skip(at + width);
@@ -470,17 +465,18 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(between)
     }
 
-    /// Where the header `to=N` before a `<|message|>` at this offset begins.
+    /// Where the header `to=N` before a `<|message|>` or `<|channel|>` at this offset begins.
     fn recipient_of_message(&self, at: usize) -> Reads<Option<usize>> {
         let rest = self.source.rest(at);
-        if !rest.starts_with("<|m") && !"<|m".starts_with(rest)
+        if !(rest.starts_with("<|m") || rest.starts_with("<|c") || "<|".starts_with(rest))
             || channels::recipient_before(self.source, self.message.at, at).is_none()
         {
             return Ok(None);
         }
         let token = token_at(self.source, at)?;
-        let is_message =
-            token.is_some_and(|token| !token.cut && token.meaning == Meaning::Channel(Part::Message));
+        let is_message = token.is_some_and(|token| {
+            !token.cut && matches!(token.meaning, Meaning::Channel(Part::Message | Part::Channel))
+        });
         Ok(if is_message { channels::recipient_before(self.source, self.message.at, at) } else { None })
     }
 

@@ -164,6 +164,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 },
                 Some(_) => {
                     self.begins_with_name(next)?
+                        || python::begins_declared(self.source, next, &self.names.tools)?
                         || begins_line
                             && (envelope::begins(self.source, self.names, next)?
                                 || envelope::ends_in_name(self.source, next)?)
@@ -464,6 +465,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             return Ok(declared.then_some(block));
         }
         if source.byte(at) == Some(b']') && source.has_word(at, SPACE)? {
+            source.ends_at(at + SPACE.len())?;
             let Some(tag) = tag_at(source, at + SPACE.len())?.filter(|tag| tag.kind == TagKind::Open) else {
                 return Ok(None);
             };

@@ -294,6 +294,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             Part::Close => self.kimi_close(token),
             Part::Model => self.inkling(token, at),
             Part::MessageSeparator => self.gigachat(token, at),
+            Part::ContentThinking | Part::ContentText if self.begins_message() => {
+                self.inkling_content(part, token.end, at);
+                Ok(true)
+            }
             Part::Constrain
             | Part::End
             | Part::Separator
