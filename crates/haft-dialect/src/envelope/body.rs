@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::Repair;
 use crate::artifact_xml::call::{CallReader, Style};
 use crate::artifact_xml::names::Names;
-use crate::artifact_xml::tag::tag_at;
+use crate::artifact_xml::tag::{TagKind, tag_at};
 use crate::call_json;
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::{LiteralCall, Unreadable, gemma, name_end, python};
@@ -390,6 +390,13 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             self.repair(Repair::StrayTextDropped);
             return Ok(Step::At(json));
         }
+        if !self.read_any
+            && let Some(element) = self.element_behind_text(at, region.end)?
+        {
+            self.head = None;
+            self.repair(Repair::StrayTextDropped);
+            return Ok(Step::At(element));
+        }
         if self.read_any
             && let Some(line) = python::next_line_call(self.source, at, &self.names.tools)?
             && line < region.end
@@ -413,6 +420,16 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             return Ok(Step::At(region.end));
         }
         Ok(Step::Done(self.last_end, Ending::Unclosed))
+    }
+
+    /// The element that names a tool and stands behind text, before an offset; only the first bracket is looked at.
+    fn element_behind_text(&self, from: usize, to: usize) -> Reads<Option<usize>> {
+        let window = self.source.bytes().get(from..to).unwrap_or_default();
+        let Some(found) = memchr::memchr(b'<', window).map(|offset| from + offset) else { return Ok(None) };
+        let tag = tag_at(self.source, found)?.filter(|tag| {
+            tag.kind == TagKind::Open && Names::is_named_element(tag.name) && tag.carried_name().is_some()
+        });
+        Ok(tag.map(|_| found))
     }
 
     /// Where the envelope ends, if nothing inside of it tells. It is looked for once.

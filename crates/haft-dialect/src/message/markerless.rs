@@ -114,6 +114,20 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// Fences that end the message and hold nothing but calls in JSON, or in Gemma's `tool_code`. Prose may stand before them.
     pub(super) fn last_fences(&mut self, at: usize, length: usize) -> Reads<bool> {
+        // Each fence of a row meets what the row breaks off at.
+        if self.message.unfit_fence.is_some_and(|unfit| at <= unfit) {
+            return Ok(false);
+        }
+        let mut reached = at;
+        let taken = self.fences_from(at, length, &mut reached)?;
+        if !taken {
+            self.message.unfit_fence = Some(reached);
+        }
+        Ok(taken)
+    }
+
+    /// The row of fences that begins here. `reached` is the start of the last one that was looked at.
+    fn fences_from(&mut self, at: usize, length: usize, reached: &mut usize) -> Reads<bool> {
         let source = self.source;
         // Behind prose only these forms have calls so; behind a call of another form the fence only shows it.
         let named =
@@ -205,6 +219,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 return Ok(false);
             }
             fence = Fence { mark: b'`', length: run, start: next };
+            *reached = next;
             next += run;
             while matches!(source.byte(next), Some(b' ')) {
                 next += 1;

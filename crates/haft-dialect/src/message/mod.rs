@@ -70,6 +70,8 @@ pub(crate) struct Message {
     next_recipient: Search,
     /// Values on a line of their own that could not be read.
     pub(crate) unread_lines: usize,
+    /// The last fence up to which a row of fences is known to be none that ends the message.
+    pub(crate) unfit_fence: Option<usize>,
     /// Reasoning was read and ended.
     pub(crate) thought: bool,
     /// The answer stands in an element of its own.
@@ -119,6 +121,7 @@ impl Message {
             next_label: Search::default(),
             next_recipient: Search::default(),
             unread_lines: 0,
+            unfit_fence: None,
             thought: false,
             answer_open: false,
             tag_form: None,

@@ -164,7 +164,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 },
                 Some(_) => {
                     self.begins_with_name(next)?
-                        || python::begins_declared(self.source, next, &self.names.tools)?
                         || begins_line
                             && (envelope::begins(self.source, self.names, next)?
                                 || envelope::ends_in_name(self.source, next)?)
@@ -570,6 +569,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         if !matches!(source.byte(first), Some(b'{' | b'[')) {
             return Ok(false);
+        }
+        if source.byte(first) == Some(b'[') && self.literal_calls(first)? {
+            return Ok(true);
         }
         match call_json::value_at(source, first)? {
             Ok(found) if call_json::declared(&found.literal, &self.names.tools) => {

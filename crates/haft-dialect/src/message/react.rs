@@ -156,7 +156,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         let source = self.source;
         let Some((tool, _)) = self.names.tools.resolve(written) else { return Ok(false) };
         let next = source.skip_blanks(line_end);
-        let mut ends = source.ends_at(next)?;
+        // The label of the input may be cut.
+        let label = source.rest(next);
+        let mut ends = source.ends_at(next)?
+            || "action input".get(..label.len()).is_some_and(|head| head.eq_ignore_ascii_case(label));
         for word in LINE_WORDS {
             ends = ends || labelled(source, next, word)?.is_some();
         }
