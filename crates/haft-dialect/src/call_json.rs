@@ -10,7 +10,8 @@ use crate::scan::{NeedMore, Reads, Source};
 use crate::tools::{Tool, ToolSet};
 
 const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
-const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "args", "tool_input"];
+/// Keys that hold the arguments of a call.
+pub(crate) const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "args", "tool_input"];
 const ID_KEYS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 /// Keys that hold one call.
 const SINGLE_KEYS: [&str; 2] = ["tool_call", "function_call"];
@@ -236,6 +237,18 @@ fn arguments<'a>(value: Literal<'a>) -> Result<Vec<(Cow<'a, str>, Literal<'a>)>,
     }
 }
 
+/// Arguments out of a second container of the same kind, if the tool has no such parameter.
+fn unwrapped<'a>(entries: Entries<'a>, tool: Option<&Tool>) -> Entries<'a> {
+    match entries.as_slice() {
+        [(key, Literal::Object(_))]
+            if ARGUMENT_KEYS.contains(&&**key) && tool.is_some_and(|tool| tool.parameter(key).is_none()) =>
+        {
+            entries.into_iter().next().and_then(|(_, value)| mend::object(value)).unwrap_or_default()
+        }
+        _ => entries,
+    }
+}
+
 fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Result<JsonCall<'a>, NoCall> {
     // `{"declared": {…}}`: the name is the only key.
     if let [(key, value)] = entries.as_slice()
@@ -285,7 +298,10 @@ fn call<'a>(entries: Vec<(Cow<'a, str>, Literal<'a>)>, tools: &ToolSet) -> Resul
                 tool.is_some_and(|tool| rest.iter().all(|(key, _)| tool.parameter(key).is_some()));
             if all_known { rest } else { Vec::new() }
         }
-        Some(value) => arguments(value)?,
+        Some(value) => {
+            let tool = tools.resolve(&found.name).map(|(tool, _)| tool);
+            unwrapped(arguments(value)?, tool)
+        }
     };
     found.arguments.append(&mut again);
     Ok(found)

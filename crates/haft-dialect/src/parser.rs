@@ -207,7 +207,11 @@ impl Parser {
         if self.holding || self.message.at() < end || self.message.needs_end() {
             let mut output = Sending { collected: &mut self.collected, text, sent_to, sink };
             // A complete source decides everything.
-            let decided = self.message.advance(Source::new(text, true), &self.names, &mut output);
+            let source = Source::new(text, true);
+            let is_marked =
+                self.buffer.get(end..).is_some_and(|marks| marks.trim_start().starts_with("</s>"));
+            let source = if is_marked { source.before_mark() } else { source };
+            let decided = self.message.advance(source, &self.names, &mut output);
             debug_assert!(decided.is_ok(), "a complete text must be decided");
         }
         if reason == FinishReason::Length {

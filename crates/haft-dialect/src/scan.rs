@@ -14,6 +14,8 @@ pub(crate) struct Source<'a> {
     text: &'a str,
     /// Whether nothing will follow.
     complete: bool,
+    /// Behind the text stood a mark of its end.
+    marked: bool,
 }
 
 /// White space, and what is invisible: byte order marks, NUL, zero-width characters.
@@ -27,7 +29,17 @@ pub(crate) fn is_invisible(character: char) -> bool {
 
 impl<'a> Source<'a> {
     pub(crate) fn new(text: &'a str, complete: bool) -> Self {
-        Self { text, complete }
+        Self { text, complete, marked: false }
+    }
+
+    /// The same text, behind which a mark of its end was cut off.
+    pub(crate) fn before_mark(self) -> Self {
+        Self { marked: true, ..self }
+    }
+
+    /// Whether a mark of its end was cut off behind the text.
+    pub(crate) fn stands_before_mark(self) -> bool {
+        self.marked
     }
 
     pub(crate) fn len(self) -> usize {

@@ -467,7 +467,9 @@ fn region_from(source: Source<'_>, names: &Names, form: Dialect, from: usize) ->
             }
             source.ends_at(source.len())?;
             let end = source.len();
-            return Ok(Region { end, resume: end, closed: false });
+            // GigaChat's calls end with the mark of the end.
+            let closed = form == Dialect::Gigachat3 && source.stands_before_mark();
+            return Ok(Region { end, resume: end, closed });
         };
         let mut found = at + offset;
         if source.byte(found) == Some(0x9C) {

@@ -1,6 +1,6 @@
 //! Calls without a marker of their own: literal lists, recipients on a line, JSON on a line of its own at the end. Only declared names make one.
 
-use haft_schema::json::{Problem, ReadError};
+use haft_schema::json::{Literal, Problem, ReadError};
 
 use super::opening::behind_brackets;
 use super::quoted::Fence;
@@ -569,6 +569,9 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
             }
         }
     }
+    if let Some(at) = functools_before(source, from, end) {
+        held = held.min(at);
+    }
     if let Some(at) = recipient_held(text) {
         held = held.min(from + at);
     }
@@ -582,9 +585,18 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
     held
 }
 
-/// The start of `functools` right before a bracket.
+/// Whether a list in JSON holds a whole call.
+pub(super) fn holds_call(source: Source<'_>, at: usize) -> Reads<bool> {
+    let Ok(found) = call_json::value_at(source, at)? else { return Ok(false) };
+    Ok(match &found.literal {
+        Literal::Array(items) => items.iter().any(|item| call_json::whole_call(item).is_some()),
+        _ => false,
+    })
+}
+
+/// The start of `functools` before a bracket.
 pub(super) fn functools_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
-    let before = source.slice(from, at);
+    let before = source.slice(from, at).trim_end_matches(is_blank);
     let start = before.strip_suffix("functools")?.len();
     let head = source.bytes().get(..from + start)?;
     let bounded = head.last().is_none_or(|byte| !byte.is_ascii_alphanumeric());

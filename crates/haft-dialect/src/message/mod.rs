@@ -16,6 +16,7 @@ mod tokens;
 
 use quoted::{Fence, Tildes};
 
+use crate::artifact_xml::call::Block;
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::section::SectionEnds;
 use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
@@ -324,18 +325,30 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// `functools[…]`
     fn functools(&mut self, at: usize) -> Reads<bool> {
-        let list = at + "functools".len();
-        if !crate::envelope::begins(self.source, self.names, list)? {
-            return Ok(false);
+        let list = self.source.skip_blanks(at + "functools".len());
+        let is_call = match self.source.byte(list) {
+            Some(b'{') => markerless::begins_like_call(self.source, list)?,
+            Some(b'[') => {
+                let first = self.source.skip_blanks(list + 1);
+                !self.source.ends_at(first)?
+                    && (self.source.byte(first) == Some(b'{') || markerless::holds_call(self.source, list)?)
+            }
+            Some(_) => false,
+            None => {
+                self.source.ends_at(list)?;
+                false
+            }
+        };
+        if is_call {
+            let block = self.functools_at(at, list)?;
+            self.take(block);
         }
-        let first = self.source.skip_blanks(list + 1);
-        if self.source.ends_at(first)? || !matches!(self.source.byte(first), Some(b'{')) {
-            return Ok(false);
-        }
-        let envelope = Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Phi4);
-        let block = envelope.read(list)?;
-        self.take(block);
-        Ok(true)
+        Ok(is_call)
+    }
+
+    /// The calls behind `functools`.
+    pub(crate) fn functools_at(&mut self, at: usize, list: usize) -> Reads<Block> {
+        Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Phi4).read(list)
     }
 
     pub(crate) fn reasoning_ended(&mut self, tag: &Tag<'_>, at: usize) {
@@ -694,8 +707,13 @@ fn next_label(source: Source<'_>, from: usize, unseen: usize) -> Option<usize> {
         let found = at + memchr::memchr3(b':', b'{', 0xBC, bytes.get(at..)?)?;
         let wide = found > from && bytes.get(found - 1) == Some(&0xEF);
         match (bytes.get(found), bytes.get(found + 1)) {
-            (Some(b'{'), _) if may_begin_object(source, found) && source.begins_line(found) => {
-                return Some(found);
+            (Some(b'{'), _) => {
+                if let Some(word) = markerless::functools_before(source, from, found) {
+                    return Some(word);
+                }
+                if may_begin_object(source, found) && source.begins_line(found) {
+                    return Some(found);
+                }
             }
             (Some(b':'), _) => {
                 if let Some(label) = react::action_before(source, from, found) {

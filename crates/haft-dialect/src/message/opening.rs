@@ -478,6 +478,11 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             return Ok(Some(self.bare_calls(at, found)));
         }
+        if source.has_word(at, "functools")? {
+            let list = source.skip_blanks(at + "functools".len());
+            let is_list = !source.ends_at(list)? && source.byte(list) == Some(b'[');
+            return if is_list { self.functools_at(at, list).map(Some) } else { Ok(None) };
+        }
         if let Some(token) = token_at(source, at)? {
             return self.token_in_fence(token, at, !before.is_empty());
         }
@@ -619,7 +624,11 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.take(block);
             return true;
         }
-        let closed = ["", "\"", "null", "\":null", ":null"].iter().find_map(|tail| {
+        // The rest of a key that was begun.
+        let begun = text.rsplit('"').next().unwrap_or_default();
+        let key = call_json::ARGUMENT_KEYS.iter().find_map(|key| key.strip_prefix(begun));
+        let key = format!("{}\":null", key.unwrap_or_default());
+        let closed = [&key, "", "\"", "null", "\":null", ":null"].iter().find_map(|tail| {
             let closed = with_brackets_closed(&format!("{text}{tail}"), true)?;
             call_json::value_at(Source::new(&closed, true), 0)
                 .ok()?
