@@ -7,7 +7,7 @@ use super::quoted::Fence;
 use super::{Output, Reader};
 use crate::artifact_xml::call::Block;
 use crate::artifact_xml::tag::{TagKind, tag_at};
-use crate::call_json;
+use crate::call_json::{self, Found};
 use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::envelope::Envelope;
 use crate::literal::{gemma, name_end, python};
@@ -319,6 +319,43 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(matches!(self.source.byte(body), Some(b'{' | b'[')) && self.last_fences(at, length)?)
     }
 
+    /// `functools[…]`, also with a single call behind it, or with a fence round the list.
+    pub(super) fn functools(&mut self, at: usize) -> Reads<Option<Block>> {
+        let source = self.source;
+        let behind = at + "functools".len();
+        let body = source.skip_blanks(behind);
+        if source.ends_at(body)? || body > behind && !source.begins_line(at) || body - behind > MAX_APART {
+            return Ok(None);
+        }
+        let mut json = body;
+        if source.has_word(body, "```")? {
+            let Some(info) = source.rest(body).find('\n') else {
+                source.ends_at(source.len())?;
+                return Ok(None);
+            };
+            json = source.skip_blanks(body + info);
+        }
+        let first = source.skip_blanks(json + 1);
+        if source.ends_at(first)? {
+            return Ok(None);
+        }
+        let begins = match source.byte(json) {
+            Some(b'[') if source.byte(first) == Some(b'{') => true,
+            Some(b'[') => match call_json::value_at(source, json)? {
+                Ok(Found { literal: Literal::Array(entries), .. }) => {
+                    entries.iter().any(|entry| matches!(entry, Literal::Object(_)))
+                }
+                Ok(_) | Err(_) => false,
+            },
+            Some(b'{') => begins_like_call(source, json)?,
+            _ => false,
+        };
+        if !begins {
+            return Ok(None);
+        }
+        Envelope::new(source, self.names, &mut self.message.ends, at, Dialect::Phi4).read(body).map(Some)
+    }
+
     pub(super) fn python_in_fence(&self, at: usize) -> Reads<bool> {
         let source = self.source;
         let first = if source.byte(at) == Some(b'[') { source.skip_blanks(at + 1) } else { at };
@@ -569,8 +606,10 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
             }
         }
     }
-    if let Some(at) = functools_before(source, from, end) {
-        held = held.min(at);
+    if source.slice_back(end, MAX_APART).ends_with(is_blank)
+        && let Some(word) = functools_before(source, from, end)
+    {
+        held = held.min(word);
     }
     if let Some(at) = recipient_held(text) {
         held = held.min(from + at);
@@ -585,19 +624,14 @@ pub(super) fn held_from(source: Source<'_>, from: usize, recipients: bool) -> us
     held
 }
 
-/// Whether a list in JSON holds a whole call.
-pub(super) fn holds_call(source: Source<'_>, at: usize) -> Reads<bool> {
-    let Ok(found) = call_json::value_at(source, at)? else { return Ok(false) };
-    Ok(match &found.literal {
-        Literal::Array(items) => items.iter().any(|item| call_json::whole_call(item).is_some()),
-        _ => false,
-    })
-}
+/// Blanks between `functools` and what it opens, at most, in bytes.
+const MAX_APART: usize = 8;
 
-/// The start of `functools` before a bracket.
+/// The start of `functools` before a bracket or a fence.
 pub(super) fn functools_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
-    let before = source.slice(from, at).trim_end_matches(is_blank);
-    let start = before.strip_suffix("functools")?.len();
+    let near = source.slice_back(at, MAX_APART + "functools".len());
+    let from = from.max(at - near.len());
+    let start = source.slice(from, at).trim_end_matches(is_blank).strip_suffix("functools")?.len();
     let head = source.bytes().get(..from + start)?;
     let bounded = head.last().is_none_or(|byte| !byte.is_ascii_alphanumeric());
     bounded.then_some(from + start)

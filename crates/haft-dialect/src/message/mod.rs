@@ -11,18 +11,17 @@ mod minimax;
 mod opening;
 mod quoted;
 mod react;
+mod search;
 mod shown;
 mod tokens;
 
 use quoted::{Fence, Tildes};
+use search::{Search, next_thinking_mark};
 
-use crate::artifact_xml::call::Block;
 use crate::artifact_xml::names::Names;
 use crate::artifact_xml::section::SectionEnds;
 use crate::artifact_xml::tag::{Tag, TagKind, skip_filling, tag_at};
-use crate::artifact_xml::value::next_bracket;
 use crate::draft::Outcome;
-use crate::envelope::Envelope;
 use crate::marks::{Mark, invents_answer, is_think_tag, mark_at};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::tokens::{Meaning, Part, Thinking, token_at};
@@ -150,7 +149,13 @@ impl Message {
             [b'[', ..] => Held::List,
             [b'{', ..] => Held::Object,
             [b'`', ..] => Held::Fence,
-            _ if bytes.starts_with(b"functools") => Held::List,
+            _ if bytes.starts_with(b"functools") => {
+                match source.byte(source.skip_blanks(self.at + "functools".len())) {
+                    Some(b'{') => Held::Object,
+                    Some(b'`') => Held::Fence,
+                    Some(_) | None => Held::List,
+                }
+            }
             _ if bytes.starts_with(b">>>") => Held::Object,
             _ if bytes.starts_with(b"Action") => Held::Input,
             _ => Held::Other,
@@ -299,7 +304,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             }
             Some(b'f') => {
                 self.pass(at);
-                self.functools(at)?
+                let block = self.functools(at)?;
+                let found = block.is_some();
+                block.into_iter().for_each(|block| self.take(block));
+                found
             }
             Some(b'a' | b'A' | b'*') => {
                 self.pass(at);
@@ -321,34 +329,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             self.pass(end.map_or(self.source.len(), |offset| at + offset));
         }
         Ok(())
-    }
-
-    /// `functools[…]`
-    fn functools(&mut self, at: usize) -> Reads<bool> {
-        let list = self.source.skip_blanks(at + "functools".len());
-        let is_call = match self.source.byte(list) {
-            Some(b'{') => markerless::begins_like_call(self.source, list)?,
-            Some(b'[') => {
-                let first = self.source.skip_blanks(list + 1);
-                !self.source.ends_at(first)?
-                    && (self.source.byte(first) == Some(b'{') || markerless::holds_call(self.source, list)?)
-            }
-            Some(_) => false,
-            None => {
-                self.source.ends_at(list)?;
-                false
-            }
-        };
-        if is_call {
-            let block = self.functools_at(at, list)?;
-            self.take(block);
-        }
-        Ok(is_call)
-    }
-
-    /// The calls behind `functools`.
-    pub(crate) fn functools_at(&mut self, at: usize, list: usize) -> Reads<Block> {
-        Envelope::new(self.source, self.names, &mut self.message.ends, at, Dialect::Phi4).read(list)
     }
 
     pub(crate) fn reasoning_ended(&mut self, tag: &Tag<'_>, at: usize) {
@@ -577,157 +557,5 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 None => return Ok(None),
             }
         }
-    }
-}
-
-/// Whether a tag or a mark can go on like this after its bracket.
-fn may_begin_tag(next: u8) -> bool {
-    next.is_ascii_alphabetic() || !next.is_ascii() || matches!(next, b'/' | b'_' | b'|' | 0)
-}
-
-/// Whether a token in square brackets can go on like this after its bracket, as `[TOOL_CALLS]` does.
-fn may_begin_token(next: u8) -> bool {
-    matches!(next.to_ascii_lowercase(), b't' | b'a' | b'c' | b'e' | b's' | b'/')
-}
-
-/// Whether the first key of an object may stand behind its brace.
-fn may_begin_object(source: Source<'_>, at: usize) -> bool {
-    source.byte(source.skip_blanks(at + 1)).is_none_or(|first| matches!(first, b'"' | b'\''))
-}
-
-/// Whether a bar behind a bracket begins no mark, as in `<||` or `<｜<`.
-fn bar_begins_nothing(behind: &[u8]) -> bool {
-    let after = match behind {
-        [b'|', after @ ..] | [0xEF, 0xBD, 0x9C, after @ ..] => after.first(),
-        _ => return false,
-    };
-    after.is_some_and(|next| !next.is_ascii_alphanumeric() && !matches!(next, b'_' | b'-' | b'/' | 0xE2))
-}
-
-/// The next place of reasoning that could be its end.
-fn next_thinking_mark(source: Source<'_>, from: usize, thinking: Thinking) -> Option<usize> {
-    if thinking != Thinking::Bracket {
-        return next_bracket(source, from);
-    }
-    let rest = source.bytes().get(from..)?;
-    memchr::memchr2(b'<', b'[', rest).map(|offset| from + offset)
-}
-
-/// What a search found, and what it looked at. Nothing is looked at again.
-#[derive(Debug, Default)]
-struct Search {
-    from: usize,
-    to: usize,
-    found: Option<usize>,
-}
-
-impl Search {
-    /// The first place behind `from` that `find` gives, which is told where to begin and what was seen before.
-    fn next(
-        &mut self,
-        source: Source<'_>,
-        from: usize,
-        find: impl Fn(Source<'_>, usize, usize) -> Option<usize>,
-    ) -> Option<usize> {
-        let known = self.from <= from && from <= self.to;
-        match self.found {
-            // A bracket that was the last byte may be more by now.
-            Some(found) if known && found >= from && found + 2 < self.to => return Some(found),
-            Some(_) | None => {}
-        }
-        let unseen = if known && self.found.is_none() { self.to.saturating_sub(16).max(from) } else { from };
-        let unseen = (from..=unseen).rev().find(|at| source.is_boundary(*at)).unwrap_or(from);
-        let found = find(source, from, unseen);
-        *self = Self { from, to: source.len(), found };
-        found
-    }
-}
-
-impl Message {
-    /// The next place of a text that could be anything but text.
-    fn next_mark(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
-        let bracket = self.next_opening.next(source, from, next_opening);
-        let label = self.next_label.next(source, from, next_label);
-        let recipient =
-            if self.recipients { self.next_recipient.next(source, from, next_recipient) } else { None };
-        [bracket, label, recipient].into_iter().flatten().min()
-    }
-}
-
-/// The next mark before a recipient.
-fn next_recipient(source: Source<'_>, _from: usize, unseen: usize) -> Option<usize> {
-    memchr::memmem::find(source.bytes().get(unseen..)?, b">>>").map(|offset| unseen + offset)
-}
-
-/// The next bracket or backtick.
-fn next_opening(source: Source<'_>, from: usize, unseen: usize) -> Option<usize> {
-    let mut at = unseen;
-    let bytes = source.bytes();
-    loop {
-        let rest = bytes.get(at..)?;
-        let offset = if rest.len() < 16 {
-            rest.iter().position(|byte| matches!(byte, b'<' | b'`' | b'['))?
-        } else {
-            memchr::memchr3(b'<', b'`', b'[', rest)?
-        };
-        let found = at + offset;
-        match bytes.get(found..).unwrap_or_default() {
-            [b'<', b']', next, ..] if *next != b'm' => at = found + 2,
-            [b'<', behind @ ..] if bar_begins_nothing(behind) => at = found + 2,
-            [b'<'] | [b'<', b']', ..] => {
-                // `]<]minimax[>[`
-                let before = found > from && bytes.get(found - 1) == Some(&b']');
-                return Some(if before { found - 1 } else { found });
-            }
-            [b'<', next, ..] if !may_begin_tag(*next) => {
-                // Of a flood of brackets only the last can begin a tag.
-                let more = bytes.get(found + 1..).unwrap_or_default();
-                at = found + more.iter().take_while(|byte| **byte == b'<').count().max(1);
-            }
-            [b'[', rest @ ..] => {
-                if let Some(word) = markerless::functools_before(source, from, found) {
-                    return Some(word);
-                }
-                let Some(next) = rest.first() else { return Some(found) };
-                if may_begin_token(*next) || source.begins_line(found) {
-                    return Some(found);
-                }
-                at = found + 1;
-            }
-            _ => return Some(found),
-        }
-    }
-}
-
-/// The next full-width bracket, brace at the start of a line, or label.
-fn next_label(source: Source<'_>, from: usize, unseen: usize) -> Option<usize> {
-    let mut at = unseen;
-    let bytes = source.bytes();
-    loop {
-        let found = at + memchr::memchr3(b':', b'{', 0xBC, bytes.get(at..)?)?;
-        let wide = found > from && bytes.get(found - 1) == Some(&0xEF);
-        match (bytes.get(found), bytes.get(found + 1)) {
-            (Some(b'{'), _) => {
-                if let Some(word) = markerless::functools_before(source, from, found) {
-                    return Some(word);
-                }
-                if may_begin_object(source, found) && source.begins_line(found) {
-                    return Some(found);
-                }
-            }
-            (Some(b':'), _) => {
-                if let Some(label) = react::action_before(source, from, found) {
-                    return Some(label);
-                }
-            }
-            (Some(0xBC), Some(0x9C)) if wide => return Some(found - 1),
-            (Some(0xBC), Some(0x9A)) if wide => {
-                if let Some(label) = react::action_before(source, from, found - 1) {
-                    return Some(label);
-                }
-            }
-            _ => {}
-        }
-        at = found + 1;
     }
 }

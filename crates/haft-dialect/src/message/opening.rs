@@ -470,6 +470,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
             };
             return self.minimax_block(&tag, at);
         }
+        if source.has_word(at, "functools")? {
+            return self.functools(at);
+        }
         let is_token = token_at(source, at)?.is_some();
         if !is_token && matches!(source.byte(at), Some(b'{' | b'[')) {
             let Ok(found) = call_json::value_at(source, at)? else { return Ok(None) };
@@ -477,11 +480,6 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 return Ok(None);
             }
             return Ok(Some(self.bare_calls(at, found)));
-        }
-        if source.has_word(at, "functools")? {
-            let list = source.skip_blanks(at + "functools".len());
-            let is_list = !source.ends_at(list)? && source.byte(list) == Some(b'[');
-            return if is_list { self.functools_at(at, list).map(Some) } else { Ok(None) };
         }
         if let Some(token) = token_at(source, at)? {
             return self.token_in_fence(token, at, !before.is_empty());
