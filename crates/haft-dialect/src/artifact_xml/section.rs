@@ -84,11 +84,9 @@ impl<'a> ValueReader<'a, '_> {
             };
             let after = end + 3;
             let next = skip_short_comments(source, after)?;
+            // Without any mark behind it the section may go on.
             if source.ends_at(next)? {
-                if self.quotes_section(from, end) || holds_own_end(name, source.slice(from, end)) {
-                    return Ok(Value::Cut { resume: source.len() });
-                }
-                return Ok(joined(whole, source.slice(from, end), next, Some(Repair::ValueClosed)));
+                return Ok(Value::Cut { resume: source.len() });
             }
             if let Some(content) = cdata_at(source, next)? {
                 let whole = whole.to_mut();
@@ -230,12 +228,6 @@ fn may_hold_two(name: &str, value: &str) -> bool {
     let closer = format!("</{name}");
     memmem::rfind(value.as_bytes(), b"<![")
         .is_some_and(|open| value.get(..open).is_some_and(|before| before.contains(&closer)))
-}
-
-/// Whether a value ends in a close tag of its own name that it did not open.
-fn holds_own_end(name: &str, value: &str) -> bool {
-    let closer = value.trim_end().strip_suffix('>').and_then(|value| value.strip_suffix(name));
-    closer.is_some_and(|before| before.ends_with("</") && !before.contains(&format!("<{name}")))
 }
 
 fn joined<'a>(mut whole: Cow<'a, str>, last: &'a str, end: usize, repair: Option<Repair>) -> Value<'a> {
