@@ -325,11 +325,12 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
     /// The value mended, up to the end of the envelope.
     fn mended(&mut self, at: usize) -> Reads<Option<Value<'a>>> {
         let region = self.region(at)?;
-        // A fence round the value ends it.
         let text = self.source.slice(at, region.end);
-        let fence = text.rfind("```").filter(|_| self.fence_open);
-        let text = fence.and_then(|fence| text.get(..fence)).unwrap_or(text);
-        let closed = region.closed || fence.is_some();
+        // The next call ends the value, or a fence round it.
+        let end = if self.head.is_none() { end_before_call(text) } else { None };
+        let end = end.or_else(|| if self.fence_open { text.rfind("```") } else { None });
+        let text = end.and_then(|end| text.get(..end)).unwrap_or(text);
+        let closed = region.closed || end.is_some();
         // Behind a name the arguments themselves must be closed, be it in a call that repeats the name.
         let is_known_whole = |mended: &Mended| {
             closed
@@ -340,7 +341,7 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
             literal: mended.literal,
             end: at + text.len(),
             repairs: mended.repairs,
-            region: fence.is_none().then_some((region.resume, region.closed)),
+            region: end.is_none().then_some((region.resume, region.closed)),
         }))
     }
 
@@ -380,6 +381,9 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
 
 /// The length of an object behind which the next call follows, with `;` between them or nothing. Its own last bracket may be missing.
 fn end_before_call(text: &str) -> Option<usize> {
+    if !text.starts_with('{') {
+        return None;
+    }
     mend::bracket_ends(text).filter(|(_, depth)| *depth <= 1).map(|(end, _)| end).find(|end| {
         let behind = text.get(*end..).unwrap_or_default();
         let next = behind.trim_start_matches(|character| is_blank(character) || character == ';');
