@@ -6,7 +6,7 @@
 //!
 //! This is also the reader of all other forms that are tags within tags. `call` reads
 //! one call with its repairs (`naming` its name, `parameters` its parameters, `json_body` what is JSON),
-//! `value` finds the end of a value (`section` in CDATA, `opened` what it opens itself); `tag`, `names` and `entity` are its
+//! `value` finds the end of a value (`section` in CDATA, `unclosed` where its close tag is missing, `opened` what it opens itself); `tag`, `names` and `entity` are its
 //! letters. Writers stand in `write` and `instructions`.
 //! Nothing here decides whether a call may run.
 
@@ -20,6 +20,7 @@ mod opened;
 mod parameters;
 pub(crate) mod section;
 pub(crate) mod tag;
+mod unclosed;
 pub(crate) mod value;
 mod write;
 
