@@ -317,7 +317,7 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         };
         if !taken {
             let width = match self.source.byte(at) {
-                Some(b'f') => "functools[".len(),
+                Some(b'f') => "functools".len(),
                 // What follows the label is looked at as text.
                 Some(b'a' | b'A' | b'*') => {
                     self.source.rest(at).find([':', '：']).map_or(1, |length| length + 1)
