@@ -53,7 +53,6 @@ pub(crate) struct Parameter {
     pub(crate) takes_text: bool,
     /// The schema says nothing about its type.
     pub(crate) is_untyped: bool,
-    pub(crate) required: bool,
 }
 
 impl ToolSet {
@@ -129,7 +128,6 @@ impl Tool {
                 name: property.name.to_owned(),
                 takes_text: property.schema.types().has(Type::String),
                 is_untyped: property.schema.types().is_any(),
-                required: property.required,
             })
             .collect();
         let required = declared.schema.required().map(str::to_owned).collect();

@@ -69,20 +69,21 @@ impl<'a> CallReader<'a, '_, '_> {
         }
     }
 
-    /// Where the next parameter begins inside of a value that opens it in the middle of a line and does not close it. It counts only where the call
-    /// could not be meant otherwise: the parameter is required and given nowhere else, or the value does not fit its own type.
+    /// Where the next parameter begins inside of a value that opens it in the middle of a line and does not close it. It counts only where it is
+    /// given nowhere else, or where the value does not fit its own type.
     fn next_inside(&mut self, name: &str, value: &str, end: usize) -> Reads<Option<usize>> {
         let (Some(at), Some(tool)) = (self.values.inline, self.draft.tool) else { return Ok(None) };
         let Some(opener) = tag_at(self.source, at)? else { return Ok(None) };
         let inner = opener.carried_name().and_then(|inner| tool.parameter(&inner).map(|(inner, _)| inner));
         let own = tool.parameter(name).map(|(parameter, _)| parameter);
-        let Some(inner) = inner
-            .filter(|inner| !self.draft.gives(&inner.name) && own.is_none_or(|own| own.name != inner.name))
-        else {
+        let is_new = inner.is_some_and(|inner| {
+            !self.draft.gives(&inner.name) && own.is_none_or(|own| own.name != inner.name)
+        });
+        if !is_new {
             return Ok(None);
-        };
+        }
         let fits = own.is_none_or(|own| own.takes_text || json::parse(value.trim(), Syntax::Literal).is_ok());
-        let counts = !fits || inner.required && !self.values.opens_again(&opener, end)?;
+        let counts = !fits || !self.values.opens_again(&opener, end)?;
         Ok(counts.then_some(at))
     }
 

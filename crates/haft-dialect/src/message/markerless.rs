@@ -56,6 +56,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// JSON or a literal list that begins a line behind prose: a call only if nothing follows it.
     pub(super) fn last_line(&mut self, at: usize) -> Reads<bool> {
+        // What a message in channels says to the user is no call.
+        if self.message.in_channels {
+            return Ok(false);
+        }
         let source = self.source;
         if !source.begins_line(at) || self.message.unread_lines >= MAX_UNREAD_LINES {
             return Ok(false);

@@ -520,6 +520,10 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
 
     /// Calls in JSON that begin the message, without any marker.
     pub(crate) fn bare_json(&mut self, at: usize) -> Reads<bool> {
+        // What a message in channels says to the user is no call.
+        if self.message.in_channels {
+            return Ok(false);
+        }
         let found = match call_json::value_at(self.source, at)? {
             Ok(found) => found,
             Err(error) if error.is_cut() => return Ok(self.cut_json(at)),
