@@ -198,7 +198,12 @@ pub(crate) fn begins(source: Source<'_>, names: &Names, at: usize) -> Reads<bool
     }
     match here(source, names, at)? {
         Here::Filler(end) => return begins(source, names, end),
-        Here::End | Here::Closer(..) | Here::Next | Here::Separator(_) => return Ok(false),
+        // Arguments without a name.
+        Here::Separator(end) => {
+            let first = source.skip_blanks(end);
+            return Ok(!source.ends_at(first)? && source.byte(first) == Some(b'{'));
+        }
+        Here::End | Here::Closer(..) | Here::Next => return Ok(false),
         Here::Other => {}
     }
     Ok(match source.byte(at) {

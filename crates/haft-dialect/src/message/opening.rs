@@ -366,9 +366,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         };
         let fits = match inner {
             Some(inner) if inner.kind == TagKind::Close => {
-                (source.begins_line(at) || self.message.after_call || source.slice_back(at, 1) == ">")
-                    && tool.required.is_empty()
+                tool.required.is_empty()
                     && same_tag(inner.name, tag.name)
+                    && (!self.is_mention(at) || self.ends_line(inner.end)?)
             }
             Some(inner) => self.begins_parameters(&inner, tool),
             None => begins_json,
