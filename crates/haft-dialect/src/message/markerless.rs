@@ -11,6 +11,7 @@ use crate::call_json::{self, Found};
 use crate::draft::{Draft, Ending, Fault, Outcome};
 use crate::envelope::Envelope;
 use crate::literal::{gemma, name_end, python};
+use crate::marks::{invents_answer, is_result_tag};
 use crate::mend::{Mended, mend};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::tokens::{Meaning, token_at};
@@ -106,11 +107,15 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         Ok(true)
     }
 
-    /// The offset behind the close tag of a wrapper that stands here.
+    /// The offset behind the closing mark of calls that stands here.
     fn lone_closer(&self, at: usize) -> Reads<Option<usize>> {
         let at = self.source.skip_blanks(at);
         if self.source.ends_at(at)? {
             return Ok(None);
+        }
+        if let Some(token) = token_at(self.source, at)?.filter(|token| !token.cut) {
+            let closes = matches!(token.meaning, Meaning::CallClose | Meaning::SectionClose);
+            return Ok(closes.then_some(token.end));
         }
         let closer = tag_at(self.source, at)?.filter(|tag| tag.kind == TagKind::Close && !tag.cut);
         Ok(closer.filter(|tag| self.names.wrapper(tag.name).is_some()).map(|tag| tag.end))
@@ -218,6 +223,9 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
                 break;
             }
             next = source.skip_blanks(next);
+            if self.invents_answer_at(next)? {
+                break;
+            }
             let run = self.run_length(next, b'`')?;
             if run < 3 || !source.begins_line(next) {
                 return Ok(false);
@@ -237,6 +245,21 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
         }
         self.take(Block { end: next, outcomes, form });
         Ok(true)
+    }
+
+    /// Whether an answer of a tool stands here, which only the model can have invented.
+    fn invents_answer_at(&self, at: usize) -> Reads<bool> {
+        let source = self.source;
+        if let Some(tag) = tag_at(source, at)? {
+            return Ok(tag.kind == TagKind::Open && is_result_tag(tag.name));
+        }
+        let rest = source.rest(at);
+        let line = rest.lines().next().unwrap_or_default();
+        match invents_answer(line) {
+            Some(invents) => Ok(invents),
+            None if line.len() == rest.len() => source.ends_at(source.len()).map(|_| false),
+            None => Ok(false),
+        }
     }
 
     /// Whether attempts name declared tools and no others, at least one of them.
