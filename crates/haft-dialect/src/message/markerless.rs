@@ -15,7 +15,7 @@ use crate::marks::{invents_answer, is_result_tag};
 use crate::mend::{Mended, mend};
 use crate::scan::{NeedMore, Reads, Source, is_blank};
 use crate::tokens::{Meaning, token_at};
-use crate::{Dialect, Engine, Repair};
+use crate::{Dialect, Repair};
 
 /// Longest first line that can be a recipient, in bytes.
 const MAX_RECIPIENT: usize = 128;
@@ -138,11 +138,13 @@ impl<'a, O: Output> Reader<'a, '_, '_, O> {
     /// The row of fences that begins here. `reached` is the start of the last one that was looked at.
     fn fences_from(&mut self, at: usize, length: usize, reached: &mut usize) -> Reads<bool> {
         let source = self.source;
-        // Behind prose only these forms have calls so; behind a call of another form the fence only shows it.
-        let named =
-            self.names.dialect != Dialect::Auto && self.names.dialect.form().engine == Engine::Markerless;
-        let fits = named || self.names.dialect == Dialect::Auto && !self.output.has_outcomes();
-        if !fits && !self.begins_message() && !self.message.after_call {
+        // Behind prose only these dialects have calls so; behind a call of another form the fence only shows it.
+        let fits = match self.names.dialect {
+            Dialect::JsonFence | Dialect::Gemma3 => true,
+            Dialect::Auto => !self.output.has_outcomes(),
+            _ => false,
+        };
+        if !fits && !self.begins_message() {
             return Ok(false);
         }
         let mut outcomes = Vec::new();

@@ -120,7 +120,8 @@ fn next_opening(source: Source<'_>, from: usize, unseen: usize) -> Option<usize>
                 }
                 at = found + 1;
             }
-            _ => return Some(markerless::functools_before(source, from, found).unwrap_or(found)),
+            [b'`', ..] => return Some(markerless::functools_before(source, from, found).unwrap_or(found)),
+            _ => return Some(found),
         }
     }
 }
