@@ -174,7 +174,12 @@ impl<'a, 'n> ValueReader<'a, 'n> {
                 at = found + source.char_at(found).map_or(1, char::len_utf8);
                 continue;
             };
-            at = tag.end;
+            // What only looks like a tag, as `<a="` in code, may hold the close tag.
+            let plain = tag.attributes.is_empty() && tag.equals.is_none() && !tag.cut;
+            at = if plain { tag.end } else { found + source.char_at(found).map_or(1, char::len_utf8) };
+            if tag.cut && tag.kind != TagKind::Close {
+                continue;
+            }
             match self.look(name, tool, &tag, found, &mut search)? {
                 Look::On => {}
                 Look::End => {
