@@ -11,8 +11,12 @@ use crate::call_json::{self, JsonCall, NoCall};
 use crate::draft::{Draft, Ending, Fault};
 use crate::literal::gemma;
 use crate::mend::{self, Mended, mend};
+use crate::parser::MAX_ATTEMPTS;
 use crate::scan::{Reads, Source, is_blank};
 use crate::{Dialect, Repair};
+
+/// Entries of one list that are no objects and cannot be read, at most; of others only the end is looked for.
+const MAX_UNREAD: usize = 16;
 
 /// A value that was read, be it after repairs.
 struct Value<'a> {
@@ -176,9 +180,11 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
         let mut drafts: Vec<Draft<'a, 'n>> = Vec::new();
         let mut readable = 0_usize;
         let mut objects = 0_usize;
+        let mut unread = 0_usize;
         let mut at = source.skip_blanks(open + 1);
         let mut closed = false;
-        while at < region.end {
+        // What comes behind so many is not read.
+        while at < region.end && drafts.len() <= MAX_ATTEMPTS {
             match source.byte(at) {
                 Some(b']') => {
                     closed = true;
@@ -205,9 +211,12 @@ impl<'a, 'n> Envelope<'a, 'n, '_> {
                 }
                 _ if others => {
                     let rest = source.slice(at, region.end);
-                    let end = match call_json::value_at(source, at)? {
-                        Ok(found) if found.end <= region.end => found.end,
-                        Ok(_) | Err(_) => {
+                    let found =
+                        if unread < MAX_UNREAD { call_json::value_at(source, at)?.ok() } else { None };
+                    unread += usize::from(found.is_none());
+                    let end = match found {
+                        Some(found) if found.end <= region.end => found.end,
+                        Some(_) | None => {
                             let end = rest.find(",").or_else(|| rest.rfind(']'));
                             end.map_or(region.end, |length| at + length)
                         }

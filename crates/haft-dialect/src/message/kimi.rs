@@ -256,7 +256,8 @@ fn value<'a>(source: Source<'a>, from: usize, tool: Option<&Tool>) -> Reads<Valu
     let mut at = from;
     loop {
         let rest = source.bytes().get(at..).unwrap_or_default();
-        let Some(offset) = memchr::memmem::find(rest, b"<|") else {
+        let mut brackets = memchr::memchr_iter(b'<', rest);
+        let Some(offset) = brackets.find(|offset| rest.get(offset + 1) == Some(&b'|')) else {
             source.ends_at(source.len())?;
             return Ok(match (unfit, nested_at, call_end) {
                 (Some(end), ..) => whole(end, false),

@@ -658,6 +658,11 @@ const MAX_APART: usize = 8;
 
 /// The start of `functools` before a bracket or a fence.
 pub(super) fn functools_before(source: Source<'_>, from: usize, at: usize) -> Option<usize> {
+    // Right before most brackets no word ends.
+    let last = at.checked_sub(1).and_then(|last| source.byte(last))?;
+    if !(last == b's' || last.is_ascii_whitespace() || !last.is_ascii_graphic()) {
+        return None;
+    }
     let near = source.slice_back(at, MAX_APART + "functools".len());
     let from = from.max(at - near.len());
     let start = source.slice(from, at).trim_end_matches(is_blank).strip_suffix("functools")?.len();

@@ -56,12 +56,14 @@ impl Search {
         find: impl Fn(Source<'_>, usize, usize) -> Option<usize>,
     ) -> Option<usize> {
         let known = self.from <= from && from <= self.to;
-        match self.found {
+        let reached = match self.found.filter(|found| *found >= from) {
             // A bracket that was the last byte may be more by now.
-            Some(found) if known && found >= from && found + 2 < self.to => return Some(found),
-            Some(_) | None => {}
-        }
-        let unseen = if known && self.found.is_none() { self.to.saturating_sub(16).max(from) } else { from };
+            Some(found) if known && (found + 2 < self.to || self.to == source.len()) => return Some(found),
+            Some(found) => found,
+            None if self.found.is_none() => self.to,
+            None => from,
+        };
+        let unseen = if known { reached.saturating_sub(16).max(from) } else { from };
         let unseen = (from..=unseen).rev().find(|at| source.is_boundary(*at)).unwrap_or(from);
         let found = find(source, from, unseen);
         *self = Self { from, to: source.len(), found };
