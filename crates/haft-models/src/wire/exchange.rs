@@ -167,7 +167,8 @@ impl Exchange {
         }
         match &mut form {
             Form::Events(reader) => {
-                let rest = reader.finish();
+                // A connection may break inside of the last mark.
+                let rest = reader.finish().filter(|last| !is_half_done(last.data.trim()));
                 self.take(&mut answer, rest.as_slice(), sink)?;
             }
             Form::Unknown | Form::Whole => self.take_whole(&mut answer, &kept, sink)?,
@@ -341,4 +342,10 @@ fn cause(error: &reqwest::Error) -> String {
         innermost = source;
     }
     shortened(&innermost.to_string(), 200)
+}
+
+/// Whether a text is the beginning of `[DONE]`, the mark behind the last event, and not all of it.
+fn is_half_done(text: &str) -> bool {
+    const DONE: &str = "[DONE]";
+    text.len() < DONE.len() && DONE.starts_with(text)
 }

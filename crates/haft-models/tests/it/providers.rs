@@ -204,6 +204,19 @@ proptest! {
     }
 }
 
+/// The end of a stream is its mark; half of the mark is no answer of its own.
+#[tokio::test]
+async fn a_stream_that_breaks_in_its_last_mark_is_whole() {
+    let recorded = recorded(Api::OpenAi);
+    let end = recorded.rfind("[DONE]").unwrap();
+    for cut in end..end + "[DONE]".len() {
+        let server = Server::start(vec![Reply::stream(&recorded[..cut])]).await;
+        let (turn, heard) = ask(server.entry_for(Api::OpenAi), &request("Weather?")).await;
+        assert_eq!(neutral(turn.unwrap()), expected(), "cut at {cut}");
+        assert!(heard.restarts.is_empty(), "cut at {cut}");
+    }
+}
+
 /// What llama.cpp's server really sent, by both forms that it speaks.
 #[tokio::test]
 async fn streams_of_a_real_server_are_read() {
