@@ -32,9 +32,11 @@ impl Preview {
         if self.held_at != at {
             *self = Self { held_at: at, shown_to: None, tries: 0 };
         }
-        if self.shown_to.is_none() && self.tries < MAX_TRIES && buffer.len() - at <= WINDOW {
+        let held = buffer.get(at..).unwrap_or_default();
+        // No call begins with a close tag.
+        let may_begin = held.len() <= WINDOW && !held.starts_with("</");
+        if self.shown_to.is_none() && self.tries < MAX_TRIES && may_begin {
             self.tries += 1;
-            let held = buffer.get(at..).unwrap_or_default();
             if let Some((name, end)) = name_in(held) {
                 sink(Event::CallStart(name));
                 self.shown_to = Some(at + end);

@@ -266,6 +266,8 @@ pub(crate) fn token_at(source: Source<'_>, at: usize) -> Reads<Option<Token>> {
         (false, true, true) => Shape::Both,
         (false, true, false) => Shape::Left,
         (false, false, true) => Shape::Right,
+        // Those without any bar begin so; most tags end here.
+        (false, false, false) if !matches!(name.as_bytes().first(), Some(b's' | b'e')) => return Ok(None),
         (false, false, false) => Shape::Plain,
     };
     let key = name.as_bytes();

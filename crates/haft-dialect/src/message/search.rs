@@ -76,9 +76,19 @@ impl Message {
     pub(super) fn next_mark(&mut self, source: Source<'_>, from: usize) -> Option<usize> {
         let bracket = self.next_opening.next(source, from, next_opening);
         let label = self.next_label.next(source, from, next_label);
-        let recipient =
-            if self.recipients { self.next_recipient.next(source, from, next_recipient) } else { None };
-        [bracket, label, recipient].into_iter().flatten().min()
+        let first = earlier(bracket, label);
+        if !self.recipients {
+            return first;
+        }
+        earlier(first, self.next_recipient.next(source, from, next_recipient))
+    }
+}
+
+/// The first of two places, if there is any.
+fn earlier(left: Option<usize>, right: Option<usize>) -> Option<usize> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (place, None) | (None, place) => place,
     }
 }
 

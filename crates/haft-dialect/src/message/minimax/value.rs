@@ -15,7 +15,7 @@ use crate::tools::Tool;
 const MAX_ELEMENTS: usize = 10_000;
 
 /// Values of one wrapper whose end was looked for in vain, at most; behind them nothing more is read.
-const MAX_CUTS: usize = 4;
+const MAX_CUTS: usize = 3;
 
 /// The element of an entry of a list.
 const ITEM: &str = "item";
